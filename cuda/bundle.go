@@ -1,0 +1,42 @@
+package cuda
+
+import (
+	"io"
+	"io/fs"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// Bundle is everything that a node is asked through. The real one is made by
+// Real, a simulated one by package sim; nothing above this package can tell
+// which it holds.
+type Bundle struct {
+	// OpenCUDA opens the CUDA driver library. An error names the library or
+	// the symbol that is missing. It may be called more than once.
+	OpenCUDA func() (*API, error)
+	// NVML is go-nvml's library; its Init opens libnvidia-ml.so.1. Before a
+	// function that older drivers lack, ask HasNVML.
+	NVML nvml.Interface
+	Host Host
+}
+
+// Host is the part of the operating system that a check reads.
+type Host struct {
+	// Name is the host name.
+	Name string
+	// FS is the root of the file system; sysfs, /proc and /dev are read
+	// through it with slash-separated paths without a leading slash.
+	// Symbolic links are followed.
+	FS fs.FS
+	// Getenv reads the environment of the caller (CUDA_VISIBLE_DEVICES).
+	Getenv func(string) string
+	// KernelLog opens the kernel log at its end and follows it. It fails with
+	// fs.ErrPermission where the reader is not allowed to.
+	KernelLog func() (io.ReadCloser, error)
+}
+
+// HasNVML says whether the installed NVML has the C function symbol. Calling
+// one that it lacks would end the process in the dynamic linker.
+func HasNVML(lib nvml.Interface, symbol string) bool {
+	return lib.Extensions().LookupSymbol(symbol) == nil
+}
