@@ -90,6 +90,7 @@ const (
 	ErrECCUncorrectable      Result = 214
 	ErrPeerAccessUnsupported Result = 217
 	ErrNVLinkUncorrectable   Result = 220
+	ErrContained             Result = 226
 	ErrInvalidHandle         Result = 400
 	ErrNotFound              Result = 500
 	ErrNotReady              Result = 600
@@ -98,6 +99,7 @@ const (
 	ErrPeerAlreadyEnabled    Result = 704
 	ErrPeerNotEnabled        Result = 705
 	ErrContextIsDestroyed    Result = 709
+	ErrAssert                Result = 710
 	ErrTooManyPeers          Result = 711
 	ErrHardwareStack         Result = 714
 	ErrIllegalInstruction    Result = 715
@@ -105,9 +107,12 @@ const (
 	ErrInvalidAddressSpace   Result = 717
 	ErrInvalidPC             Result = 718
 	ErrLaunchFailed          Result = 719
+	ErrTensorMemoryLeak      Result = 721
 	ErrNotSupported          Result = 801
 	ErrSystemNotReady        Result = 802
 	ErrSystemDriverMismatch  Result = 803
+	ErrMPSClientTerminated   Result = 810
+	ErrExternalDevice        Result = 911
 	ErrUnknown               Result = 999
 )
 
