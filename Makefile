@@ -1,0 +1,63 @@
+# Every job of this project is a target here. `make help` lists them.
+GO        ?= go
+CLANG     ?= clang-19
+# go-nvml declares functions that NVML has deprecated; cgo would print pages.
+export CGO_ENABLED = 1
+export CGO_CFLAGS  = -g -O2 -Wno-deprecated-declarations
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS   = -X github.com/peerproof/peerproof/runner/cli.Version=$(VERSION)
+# A machine without a real GPU runs the main job on this simulated node.
+SIMULATED ?= hgx-h200-8
+OUT       ?= peerproof-conformance-$(shell date +%Y%m%d-%H%M%S)
+
+.PHONY: help build test conformance generate lint bench soak-healthy fuzz clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: bin/peerproof ## build bin/peerproof
+
+.PHONY: bin/peerproof
+bin/peerproof:
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/peerproof
+
+test: ## everything that needs no GPU, race detector on
+	$(GO) vet ./...
+	$(GO) test -race ./...
+
+conformance: bin/peerproof ## the main job: a real GPU where there is one, else a simulated node
+	@if [ -e /dev/nvidia0 ] || [ -e /dev/nvidiactl ]; then \
+		echo "make conformance: testing the real GPUs of this machine"; \
+		case $$(ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l) in 1) loop=--loopback;; esac; \
+		bin/peerproof run $$loop --out $(OUT); \
+	else \
+		echo "make conformance: this machine has no NVIDIA GPU; testing the SIMULATED node $(SIMULATED)"; \
+		bin/peerproof run --node $(SIMULATED) --profile $(SIMULATED) --out $(OUT); \
+	fi
+
+generate: ## rebuild the kernels' PTX (needs clang-19)
+	CLANG=$(CLANG) $(GO) generate ./cuda/kernels
+
+lint: ## golangci-lint, with the rules of .golangci.yml
+	golangci-lint run
+
+bench: ## Go benchmarks, and the plan of 72 GPUs
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+soak-healthy: bin/peerproof ## the healthy simulated node 20 times: 20 times green
+	@for i in $$(seq 20); do \
+		rm -rf bin/soak; \
+		bin/peerproof run -q --node hgx-h200-8 --profile hgx-h200-8 --out bin/soak >bin/soak.log 2>&1 || { cat bin/soak.log; echo "run $$i of 20 failed"; exit 1; }; \
+		echo "run $$i of 20 green"; \
+	done
+
+FUZZTIME ?= 20s
+fuzz: ## every fuzz target, FUZZTIME each
+	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read f; do \
+		for t in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
+			echo "$$t in $$(dirname $$f)"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$(dirname $$f) || exit 1; \
+		done; \
+	done
+
+clean: ## remove what was built
+	rm -rf bin
