@@ -1,0 +1,207 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/runner/journal"
+)
+
+// Build folds a journal into results. A journal that was cut off is reported
+// as far as it goes: specs without an end are error not-run, and a warning
+// says so; so does one whose hash chain is broken. An error means that there
+// is nothing to report: no run, or the reader failed.
+func Build(r io.Reader) (*Results, error) {
+	b := builder{
+		results: &Results{Version: Version, GPUs: []GPU{}, Specs: []Spec{}},
+		index:   map[string]int{},
+		words:   map[string]string{},
+	}
+	if err := b.read(r); err != nil {
+		return nil, err
+	}
+	if b.run == nil {
+		return nil, errors.New("the journal holds no run: its first line is missing")
+	}
+	b.settle()
+	return b.results, nil
+}
+
+// builder is a journal being folded.
+type builder struct {
+	results *Results
+	run     *journal.Run
+	node    *topology.Node
+	finish  *journal.Finish
+	index   map[string]int    // of a spec id in results.Specs
+	ended   []bool            // likewise by index
+	words   map[string]string // codes and names, each kept once
+	last    time.Time         // of the last event
+	strange int               // events of specs that no plan holds
+}
+
+// add folds one event.
+func (b *builder) add(e *journal.Event) {
+	b.last = e.Time
+	switch e.Type {
+	case journal.TypeRun:
+		if b.run == nil && e.Run != nil {
+			b.run = e.Run
+			b.results.Run.Started = e.Time
+		}
+	case journal.TypeNode:
+		b.node = e.Node
+	case journal.TypeCheck:
+		if e.Check != nil {
+			b.plan(e.Check)
+		}
+	case journal.TypeStart:
+		if i, ok := b.spec(e.Spec); ok {
+			// A spec that runs again, after a resume, is judged anew.
+			s := &b.results.Specs[i]
+			s.Started, s.Measurements, b.ended[i] = e.Time, nil, false
+		}
+	case journal.TypeMeasure:
+		if i, ok := b.spec(e.Spec); ok && e.Measurement != nil {
+			m := *e.Measurement
+			m.Name, m.Unit, m.Basis = b.word(m.Name), b.word(m.Unit), b.word(m.Basis)
+			s := &b.results.Specs[i]
+			s.Measurements = append(s.Measurements, m)
+		}
+	case journal.TypeEnd:
+		if i, ok := b.spec(e.Spec); ok && e.Outcome != nil {
+			b.end(i, e)
+		}
+	case journal.TypeResume:
+		b.finish = nil
+	case journal.TypeFinish:
+		b.finish = e.Finish
+	default: // progress, children and notes change no result
+	}
+}
+
+// plan enters the specs of a check, in their order.
+func (b *builder) plan(c *journal.Check) {
+	for _, text := range c.Subjects {
+		id := c.ID
+		if text != "" {
+			id += "[" + text + "]"
+		}
+		if _, known := b.index[id]; known {
+			continue
+		}
+		b.index[id] = len(b.results.Specs)
+		b.ended = append(b.ended, false)
+		b.results.Specs = append(b.results.Specs, Spec{
+			ID: id, Text: c.Text, Labels: orEmpty(c.Labels), Subject: parseSubject(text),
+		})
+	}
+}
+
+func (b *builder) spec(id string) (int, bool) {
+	i, ok := b.index[id]
+	if !ok {
+		b.strange++
+	}
+	return i, ok
+}
+
+func (b *builder) end(i int, e *journal.Event) {
+	s := &b.results.Specs[i]
+	s.Verdict, s.Code = verdict.Verdict(b.word(string(e.Outcome.Verdict))), b.word(e.Outcome.Code)
+	s.Message, s.Hint = e.Outcome.Message, b.word(e.Outcome.Hint)
+	s.Duration = e.Seconds
+	if s.Started.IsZero() && e.Outcome.Code != verdict.NotRun {
+		s.Started = e.Time // settled from the inventory, without running
+	}
+	s.Measurements = slices.Clip(s.Measurements)
+	b.ended[i] = true
+}
+
+// word keeps one copy of a text that many events repeat.
+func (b *builder) word(text string) string {
+	if kept, ok := b.words[text]; ok {
+		return kept
+	}
+	b.words[text] = text
+	return text
+}
+
+// settle fills what only the whole journal tells.
+func (b *builder) settle() {
+	r := b.results
+	r.Run.ID, r.Run.Tool, r.Run.Host, r.Run.Args = b.run.ID, b.run.Tool, b.run.Host, orEmpty(b.run.Args)
+	r.Run.Simulated, r.Run.Loopback = b.run.Simulated, b.run.Loopback
+	r.Run.Node, r.Run.Profile = b.run.Node, b.run.Profile
+	r.Run.Ended = b.last
+	if b.node != nil {
+		r.Run.Serial = b.node.Host.Serial
+		for i := range b.node.GPUs {
+			g := &b.node.GPUs[i]
+			r.GPUs = append(r.GPUs, GPU{
+				Slot: topology.SlotName(g.Slot), BusID: g.BusID, UUID: g.UUID, Serial: g.Serial, Model: g.Model, NUMA: g.NUMA,
+			})
+		}
+	}
+	b.paths()
+	open := 0
+	for i := range r.Specs {
+		s := &r.Specs[i]
+		if !b.ended[i] {
+			open++
+			s.Verdict, s.Code = verdict.Error, verdict.NotRun
+			s.Message = "the run stopped before this spec began"
+			if !s.Started.IsZero() {
+				s.Message = "the run stopped while this spec ran"
+			}
+		}
+		r.Counts.Add(s.Verdict)
+	}
+	r.Verdict = r.Counts.Verdict()
+	r.Exit = 2
+	if b.finish != nil {
+		r.Exit = b.finish.Exit
+	} else {
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"the journal has no end: the run was cut off, by a power cut or a kill; %d of %d specs have no verdict of their own and are not-run. Go on with run --resume",
+			open, len(r.Specs)))
+	}
+	if b.strange > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d events name specs that are not in the journal's plan; they are left out", b.strange))
+	}
+}
+
+// parseSubject reads the text between the brackets of an id.
+func parseSubject(text string) *Subject {
+	if text == "" {
+		return nil
+	}
+	if from, to, ok := strings.Cut(text, "->"); ok {
+		return &Subject{From: from, To: to}
+	}
+	if from, to, ok := strings.Cut(text, "-"); ok {
+		return &Subject{From: from, To: to}
+	}
+	return &Subject{GPU: text}
+}
+
+// slot is the number in gpuN.
+func slot(name string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, "gpu")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,342 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/runner/journal"
+)
+
+// How often something is shown.
+const (
+	redraw    = 100 * time.Millisecond // of the status line
+	heartbeat = 10 * time.Second       // without a terminal, where nothing else was printed
+	slowSpec  = 2 * time.Second        // a spec that runs longer has its time shown
+)
+
+// Of failures alike (one check, one code) so many are shown at once; the
+// summary tells of all. Those that only follow from another one are fewer.
+const (
+	maxAlike     = 10
+	maxFollowing = 1
+)
+
+// Progress shows a run while it goes on. Its methods may be called from
+// several goroutines.
+type Progress struct {
+	out   io.Writer
+	o     Options
+	now   func() time.Time
+	stop  chan struct{}
+	ended chan struct{}
+	once  sync.Once
+
+	mu      sync.Mutex // guards the fields below, and out
+	started time.Time
+	total   int
+	counts  report.Counts
+	doing   string // where no spec runs
+	checks  map[string]*checkProgress
+	running map[string]*specProgress
+	newest  string            // spec that began last
+	alike   map[[2]string]int // failures shown, by check and code
+	status  string            // what stands on the status line
+	printed time.Time         // when something was last printed
+}
+
+type checkProgress struct {
+	total   int
+	counts  report.Counts
+	seconds float64
+}
+
+type specProgress struct {
+	began    time.Time
+	step     string
+	measured []verdict.Measurement
+}
+
+// NewProgress begins to show a run on out. Close it before the summary.
+func NewProgress(out io.Writer, o Options) *Progress {
+	p := newProgress(out, o, time.Now)
+	go p.tick()
+	return p
+}
+
+func newProgress(out io.Writer, o Options, now func() time.Time) *Progress {
+	return &Progress{
+		out: out, o: o, now: now, started: now(), printed: now(), doing: "starting",
+		stop: make(chan struct{}), ended: make(chan struct{}),
+		checks: map[string]*checkProgress{}, running: map[string]*specProgress{}, alike: map[[2]string]int{},
+	}
+}
+
+func (p *Progress) tick() {
+	defer close(p.ended)
+	t := time.NewTicker(redraw)
+	defer t.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-t.C:
+			p.mu.Lock()
+			p.refresh()
+			p.mu.Unlock()
+		}
+	}
+}
+
+// Close ends the display and clears the status line.
+func (p *Progress) Close() {
+	p.once.Do(func() {
+		close(p.stop)
+		<-p.ended
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.clear()
+	})
+}
+
+// Event takes note of one event of the journal and shows what is worth it.
+func (p *Progress) Event(e journal.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e.Type {
+	case journal.TypeRun:
+		p.begin(e.Run)
+	case journal.TypeQuestion:
+		if e.Question != nil {
+			p.doing = "discovering: " + e.Question.Key
+		}
+	case journal.TypeNode:
+		p.node(e.Node)
+	case journal.TypeCheck:
+		if e.Check != nil && p.checks[e.Check.ID] == nil {
+			p.checks[e.Check.ID] = &checkProgress{total: len(e.Check.Subjects)}
+			p.total += len(e.Check.Subjects)
+			p.doing = "planning"
+		}
+	case journal.TypeChild:
+		p.doing = "starting a child process"
+	case journal.TypeTree:
+		p.doing = "building " + e.Spec
+	case journal.TypeStart:
+		p.running[e.Spec] = &specProgress{began: p.now()}
+		p.newest = e.Spec
+	case journal.TypeStep:
+		if s := p.running[e.Spec]; s != nil {
+			s.step = e.Text
+		}
+	case journal.TypeMeasure:
+		if s := p.running[e.Spec]; s != nil && e.Measurement != nil {
+			s.measured = append(s.measured, *e.Measurement)
+		}
+	case journal.TypeEnd:
+		if e.Outcome != nil {
+			p.end(e)
+		}
+	case journal.TypeNote:
+		p.say(wrap("note: ", 6, p.o.width(), e.Text))
+	case journal.TypeResume:
+		p.say("resumed\n")
+	case journal.TypeFinish:
+		p.doing = "finishing"
+	default:
+	}
+}
+
+func (p *Progress) begin(r *journal.Run) {
+	if r == nil || p.o.Level == Quiet {
+		return
+	}
+	run := report.Run{Simulated: r.Simulated, Loopback: r.Loopback}
+	title := r.Tool + ", " + r.Host
+	if r.Node != "" {
+		title = r.Tool + ", node " + r.Node
+	}
+	if marks := run.Marks(); marks != "" {
+		title = marks + ": " + title
+	}
+	p.print(p.o.banner(title))
+}
+
+func (p *Progress) node(n *topology.Node) {
+	if n == nil {
+		return
+	}
+	models, order := map[string]int{}, []string{}
+	for i := range n.GPUs {
+		model := n.GPUs[i].Model
+		if model == "" {
+			model = "GPU of unknown model"
+		}
+		if models[model]++; models[model] == 1 {
+			order = append(order, model)
+		}
+	}
+	var parts []string
+	for _, model := range order {
+		parts = append(parts, itoa(models[model])+" x "+model)
+	}
+	if len(parts) == 0 {
+		parts = []string{"no GPU"}
+	}
+	if n.Driver.NVML != "" {
+		parts = append(parts, "driver "+n.Driver.NVML)
+	}
+	p.say(wrap("", 2, p.o.width(), strings.Join(parts, ", ")))
+}
+
+// end takes note of a verdict and shows it where it matters.
+func (p *Progress) end(e journal.Event) {
+	s := report.Spec{
+		ID: e.Spec, Verdict: e.Outcome.Verdict, Code: e.Outcome.Code, Message: e.Outcome.Message, Duration: e.Seconds,
+	}
+	if r := p.running[e.Spec]; r != nil {
+		s.Measurements = r.measured
+		delete(p.running, e.Spec)
+	}
+	p.counts.Add(s.Verdict)
+	check := p.checks[s.Check()]
+	if check != nil {
+		check.counts.Add(s.Verdict)
+		check.seconds += s.Duration
+	}
+	switch {
+	case p.o.Level == Verbose:
+		p.say(p.specLine(&s))
+	case s.Verdict == verdict.Fail || s.Verdict == verdict.Error:
+		p.failure(&s)
+	}
+	if check != nil && check.counts.Total() == check.total && p.o.Level == Normal && !p.o.TTY {
+		p.say(fmt.Sprintf("%*s/%d  %-40s %s  %.1f s\n", len(itoa(p.total)), itoa(p.counts.Total()), p.total,
+			report.Line(s.Check()), countsText(check.counts), check.seconds))
+	}
+}
+
+// failure shows a failure at once, unless there were many like it.
+func (p *Progress) failure(s *report.Spec) {
+	kind := [2]string{s.Check(), s.Code}
+	p.alike[kind]++
+	limit := maxAlike
+	if following(s.Code) {
+		limit = maxFollowing
+	}
+	switch n := p.alike[kind]; {
+	case n <= limit:
+		p.say(p.specLine(s))
+	case n == limit+1:
+		p.say(fmt.Sprintf("       more of %s with %s are counted, the summary has them\n", report.Line(s.Check()), report.Line(s.Code)))
+	}
+}
+
+// following says that a code only tells of another failure.
+func following(code string) bool { return code == verdict.BlockedBy || code == verdict.NotRun }
+
+// specLine is a spec's outcome, wrapped.
+func (p *Progress) specLine(s *report.Spec) string {
+	text := report.Line(s.ID)
+	if s.Code != "" {
+		text += "  " + s.Code
+	}
+	if m := s.Figure(); m != nil {
+		text += "  " + report.FigureText(m)
+	}
+	if s.Verdict != verdict.Pass && s.Message != "" {
+		text += ": " + report.Line(s.Message)
+	}
+	if s.Verdict == verdict.Pass && s.Duration > 0 {
+		text += fmt.Sprintf("  %.2f s", s.Duration)
+	}
+	line := wrap("       ", 7, p.o.width(), text)
+	return p.o.word(s.Verdict) + line[6:]
+}
+
+// say prints whole lines above the status line, unless the level is Quiet.
+func (p *Progress) say(lines string) {
+	if p.o.Level > Quiet {
+		p.print(lines)
+	}
+}
+
+// print writes whole lines above the status line. Trouble with the output is
+// no trouble of the run.
+func (p *Progress) print(lines string) {
+	p.clear()
+	io.WriteString(p.out, lines) //nolint:errcheck // see above
+	p.printed = p.now()
+}
+
+func (p *Progress) clear() {
+	if p.status != "" {
+		io.WriteString(p.out, "\r\x1b[K") //nolint:errcheck // as in print
+		p.status = ""
+	}
+}
+
+// refresh draws the status line where it changed; without a terminal it prints
+// a line now and then, so that a log shows life.
+func (p *Progress) refresh() {
+	switch {
+	case p.o.Level == Quiet:
+	case p.o.TTY:
+		line := fit(p.line(), p.o.width()-1)
+		if line != p.status {
+			p.clear()
+			io.WriteString(p.out, line) //nolint:errcheck // as in print
+			p.status = line
+		}
+	case p.now().Sub(p.printed) >= heartbeat:
+		p.print(fit(p.line(), p.o.width()) + "\n")
+	}
+}
+
+// line is where the run stands.
+func (p *Progress) line() string {
+	var parts []string
+	if p.total > 0 {
+		parts = append(parts, fmt.Sprintf("[%d/%d]", p.counts.Total(), p.total))
+	}
+	if p.counts.Fail > 0 {
+		parts = append(parts, itoa(p.counts.Fail)+" failed")
+	}
+	if p.counts.Error > 0 {
+		parts = append(parts, countText(p.counts.Error, "error", "errors"))
+	}
+	parts = append(parts, clock(p.now().Sub(p.started)))
+	s := p.running[p.newest]
+	if s == nil { // the newest one has ended; show the one that runs longest
+		for id, r := range p.running {
+			if s == nil || r.began.Before(s.began) {
+				p.newest, s = id, r
+			}
+		}
+	}
+	if s == nil {
+		return strings.Join(append(parts, report.Line(p.doing)), "  ")
+	}
+	now := report.Line(p.newest)
+	if s.step != "" {
+		now += ": " + report.Line(s.step)
+	}
+	if ran := p.now().Sub(s.began); ran >= slowSpec {
+		now += fmt.Sprintf(" (%.0f s)", ran.Seconds())
+	}
+	return strings.Join(append(parts, now), "  ")
+}
+
+// clock is a duration as m:ss.
+func clock(d time.Duration) string {
+	s := int(d.Seconds())
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,210 @@
+package terminal
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/report"
+)
+
+// maxNamed is how many others of a group are named.
+const maxNamed = 12
+
+// Summary writes how a run ended: each failure with code, number, path and
+// hint, of those alike the first; what was skipped and why; the counts; and
+// where the reports lie.
+func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
+	out := bufio.NewWriter(w)
+	s := summary{out: out, o: o, r: r, models: map[string]string{}}
+	for i := range r.GPUs {
+		s.models[r.GPUs[i].Slot] = r.GPUs[i].BusID
+	}
+	marks := r.Run.Marks()
+	out.WriteString(o.banner(strings.TrimSpace(marks + " summary")))
+	groups := group(r.Specs)
+	for _, verdictNow := range []verdict.Verdict{verdict.Fail, verdict.Error} {
+		for _, late := range []bool{false, true} { // what follows from another failure comes last
+			for _, g := range groups {
+				if g.first.Verdict == verdictNow && following(g.first.Code) == late {
+					s.group(g)
+				}
+			}
+		}
+	}
+	for _, v := range []verdict.Verdict{verdict.Waived, verdict.Skip} {
+		s.briefly(groups, v)
+	}
+	for _, warning := range r.Warnings {
+		out.WriteString(wrap("WARNING: ", 9, o.width(), warning))
+	}
+	if len(files) > 0 {
+		out.WriteString(wrap("reports: ", 9, o.width(), strings.Join(files, "  ")))
+	}
+	took := r.Run.Ended.Sub(r.Run.Started)
+	total := fmt.Sprintf("%s in %.1f s: ", countText(r.Counts.Total(), "spec", "specs"), took.Seconds())
+	verdictText := strings.ToUpper(string(r.Verdict))
+	out.WriteString(wrap("", 2, o.width(), total+countsText(r.Counts)+fmt.Sprintf("; exit %d", r.Exit)))
+	last := verdictText
+	if marks != "" {
+		last += ", " + marks + ": " + whatItMeans(&r.Run)
+	}
+	out.WriteString(o.banner(last))
+	return out.Flush()
+}
+
+// whatItMeans says in words what the marks of a run stand for.
+func whatItMeans(r *report.Run) string {
+	switch {
+	case r.Simulated:
+		return "no real GPU was tested"
+	default:
+		return "each GPU was its own peer"
+	}
+}
+
+// alike is specs of one check with one verdict and code.
+type alike struct {
+	first  *report.Spec
+	others []*report.Spec
+}
+
+// group puts specs that ended alike together, in order of the first.
+func group(specs []report.Spec) []*alike {
+	var all []*alike
+	type kind struct {
+		check, code string
+		verdict     verdict.Verdict
+	}
+	known := map[kind]*alike{}
+	for i := range specs {
+		s := &specs[i]
+		if s.Verdict == verdict.Pass {
+			continue
+		}
+		k := kind{s.Check(), s.Code, s.Verdict}
+		if g := known[k]; g != nil {
+			g.others = append(g.others, s)
+			continue
+		}
+		known[k] = &alike{first: s}
+		all = append(all, known[k])
+	}
+	return all
+}
+
+type summary struct {
+	out    *bufio.Writer
+	o      Options
+	r      *report.Results
+	models map[string]string // bus ids by slot
+}
+
+// group writes one failure in full and names those like it.
+func (s *summary) group(g *alike) {
+	f, width := g.first, s.o.width()
+	const indent = 7
+	pad := strings.Repeat(" ", indent)
+	head := report.Line(f.ID) + "  " + report.Line(f.Code)
+	if f.Path != "" {
+		head += "  path " + report.Line(f.Path)
+	}
+	s.out.WriteString(s.o.word(f.Verdict) + wrap(pad, indent, width, head)[6:])
+	if m := f.Figure(); m != nil {
+		s.out.WriteString(wrap(pad, indent, width, report.Line(m.Name)+" "+report.FigureText(m)))
+	}
+	if f.Message != "" {
+		s.out.WriteString(wrap(pad, indent, width, f.Message))
+	}
+	if !following(f.Code) {
+		for _, slot := range f.Subject.Slots() {
+			if id := s.models[slot]; id != "" {
+				s.out.WriteString(wrap(pad, indent, width, slot+" is "+id))
+			}
+		}
+	}
+	if f.Hint != "" {
+		s.out.WriteString(wrap(pad+"hint: ", indent+6, width, f.Hint))
+	}
+	if len(g.others) > 0 {
+		s.out.WriteString(wrap(pad, indent, width, "and "+itoa(len(g.others))+" more: "+names(g.others)))
+	}
+}
+
+// names are the subjects of specs, the first of many.
+func names(specs []*report.Spec) string {
+	var all []string
+	for i, spec := range specs {
+		if i == maxNamed {
+			all = append(all, "…")
+			break
+		}
+		name := strings.TrimPrefix(spec.ID, spec.Check())
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+		if m := spec.Figure(); m != nil {
+			name += " (" + report.Number(m.Value) + ")"
+		}
+		all = append(all, report.Line(name))
+	}
+	return strings.Join(all, ", ")
+}
+
+// briefly writes a line for each code of a verdict: what was not tested must
+// not go unseen.
+func (s *summary) briefly(groups []*alike, v verdict.Verdict) {
+	type byCode struct {
+		code, why string
+		checks    []string
+		specs     int
+	}
+	var all []*byCode
+	known := map[string]*byCode{}
+	for _, g := range groups {
+		if g.first.Verdict != v {
+			continue
+		}
+		c := known[g.first.Code]
+		if c == nil {
+			c = &byCode{code: g.first.Code, why: g.first.Message}
+			known[c.code] = c
+			all = append(all, c)
+		}
+		c.specs += 1 + len(g.others)
+		c.checks = append(c.checks, g.first.Check())
+	}
+	for _, c := range all {
+		text := fmt.Sprintf("%s, %s: %s", report.Line(c.code), countText(c.specs, "spec", "specs"), someChecks(c.checks))
+		if c.why != "" {
+			text += " (" + report.Line(c.why) + ")"
+		}
+		s.out.WriteString(s.o.word(v) + wrap("       ", 7, s.o.width(), text)[6:])
+	}
+}
+
+func someChecks(ids []string) string {
+	if len(ids) > maxNamed {
+		ids = append(ids[:maxNamed:maxNamed], "…")
+	}
+	return report.Line(strings.Join(ids, ", "))
+}
+
+// countsText is counts in words, those that are not zero.
+func countsText(c report.Counts) string {
+	var parts []string
+	add := func(n int, one, many string) {
+		if n > 0 {
+			parts = append(parts, countText(n, one, many))
+		}
+	}
+	add(c.Fail, "failed", "failed")
+	add(c.Error, "error", "errors")
+	add(c.Pass, "passed", "passed")
+	add(c.Waived, "waived", "waived")
+	add(c.Skip, "skipped", "skipped")
+	if len(parts) == 0 {
+		return "nothing ran"
+	}
+	return strings.Join(parts, ", ")
+}
