@@ -44,12 +44,21 @@ func Scan(r io.Reader, fn func(Event) error) error {
 	return c.scan(r, fn)
 }
 
+// Recover is Scan for a reader that wants all that is left of a damaged
+// journal: it calls broken for each line that does not fit, hands on the event
+// in it if there is one, and goes on from there.
+func Recover(r io.Reader, fn func(Event) error, broken func(*BrokenError)) error {
+	c := chain{broken: broken}
+	return c.scan(r, fn)
+}
+
 // chain is where a journal stands: how many lines it has, and the hash of the
 // last one.
 type chain struct {
 	lines  uint64
 	prev   string
-	offset int64 // bytes so far
+	offset int64              // bytes so far
+	broken func(*BrokenError) // where set, a line that does not fit is no end
 }
 
 // add takes note of one more line, given without its newline.
@@ -63,7 +72,7 @@ func (c *chain) add(line []byte) {
 func (c *chain) scan(r io.Reader, fn func(Event) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
-	for {
+	for at := 1; ; at++ {
 		line = line[:0]
 		var err error
 		for {
@@ -74,7 +83,6 @@ func (c *chain) scan(r io.Reader, fn func(Event) error) error {
 				break
 			}
 		}
-		at := int(c.lines) + 1
 		switch {
 		case errors.Is(err, io.EOF) && len(line) == 0:
 			return nil
@@ -88,7 +96,15 @@ func (c *chain) scan(r io.Reader, fn func(Event) error) error {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		e, what := c.event(line)
 		if what != "" {
-			return &BrokenError{at, what}
+			if c.broken == nil {
+				return &BrokenError{at, what}
+			}
+			c.broken(&BrokenError{at, what})
+			if e.Type == "" {
+				c.add(line)
+				continue
+			}
+			c.lines = e.Seq - 1 // the next line is held against this one
 		}
 		c.add(line)
 		if err := fn(e); err != nil {
@@ -100,7 +116,7 @@ func (c *chain) scan(r io.Reader, fn func(Event) error) error {
 // event decodes a line and says what is wrong with it, "" if nothing is.
 func (c *chain) event(line []byte) (e Event, what string) {
 	if err := json.Unmarshal(line, &e); err != nil {
-		return e, "is no event: " + err.Error()
+		return Event{}, "is no event: " + err.Error()
 	}
 	switch {
 	case e.Seq != c.lines+1:
