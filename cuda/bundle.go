@@ -30,8 +30,10 @@ type Host struct {
 	FS fs.FS
 	// Getenv reads the environment of the caller (CUDA_VISIBLE_DEVICES).
 	Getenv func(string) string
-	// KernelLog opens the kernel log at its end and follows it. It fails with
-	// fs.ErrPermission where the reader is not allowed to.
+	// KernelLog opens the kernel log at its end and follows it: lines in the
+	// form of /dev/kmsg ("3,1042,5000000,-;NVRM: Xid (PCI:0000:18:00): 79, …").
+	// It fails with fs.ErrPermission where the reader is not allowed to. A
+	// read waits for the next line; Close ends that wait.
 	KernelLog func() (io.ReadCloser, error)
 }
 

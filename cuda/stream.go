@@ -34,7 +34,7 @@ func (s *Stream) Close() error {
 // Each parameter is the kernel's 64-bit one of the same place; too few of them
 // make the driver read past their end, so kernels.Params says how many.
 func (s *Stream) Launch(fn *Function, grid, block uint32, params ...uint64) error {
-	if fn.module.context != s.context {
+	if fn.module.context.handle != s.context.handle {
 		return fmt.Errorf("cuLaunchKernel: %s is loaded on gpu%d, the stream is on gpu%d",
 			fn.name, fn.module.context.device.Slot, s.context.device.Slot)
 	}
