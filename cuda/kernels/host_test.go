@@ -3,6 +3,7 @@ package kernels
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
@@ -26,6 +27,13 @@ func buildHost(tb testing.TB) *host {
 	tb.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		tb.Skip("gcc is not installed: the kernels cannot be built for the CPU")
+	}
+	// What gcc reads, the go command does not see; looking at the sources makes
+	// them part of what it caches a result by.
+	for _, source := range []string{"kernels.cu", "testdata/host.c", "testdata/target.h"} {
+		if _, err := os.Stat(source); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	// An access that is not aligned to its type traps, as on a GPU.
 	object := filepath.Join(tb.TempDir(), "kernels.so")
