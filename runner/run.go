@@ -2,9 +2,29 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/google/renameio/v2"
+
+	"github.com/peerproof/peerproof/cuda/sim"
+	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/runner/journal"
+)
+
+// Names of the files that the runner writes in a run's folder.
+const (
+	JournalFile = "journal.jsonl"
+	NodeFile    = "node.json"
 )
 
 // Run does one run and returns its exit code. The error, where there is one,
@@ -12,16 +32,271 @@ import (
 // *InternalError with exit 3. When ctx ends the run is interrupted: the specs
 // that have no verdict end as not-run, reports are written, exit 2.
 func Run(ctx context.Context, o Options) (exit int, err error) {
-	return ExitInternal, &InternalError{errors.New("not built yet")}
+	r, err := prepare(o)
+	if err == nil {
+		exit, err = r.run(ctx)
+	}
+	var usage *UsageError
+	switch {
+	case err == nil:
+		return exit, nil
+	case errors.As(err, &usage):
+		return ExitUsage, err
+	default:
+		return ExitInternal, &InternalError{err}
+	}
 }
 
 // Inventory discovers the node in a child, joins it with the profile and
-// returns it, without leaving anything behind. Errors are those of Run.
+// returns it, without leaving anything behind. Errors are those of Run, and
+// ctx's own.
 func Inventory(ctx context.Context, o Options) (*topology.Node, error) {
-	return nil, &InternalError{errors.New("not built yet")}
+	in, err := read(o.request())
+	if err != nil {
+		return nil, err
+	}
+	command, err := o.command()
+	if err != nil {
+		return nil, &InternalError{err}
+	}
+	node, err := newLedger(nil, o.Observe).discover(ctx, command, in.task, o.Timeout)
+	if errors.Is(err, errInterrupted) {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, &InternalError{err}
+	}
+	return in.profile.Join(node), nil
 }
 
-// Worker is the child: it reads its task as JSON from standard input and
-// reports on file descriptor 3. The program that Options.Command names calls
-// it, and exits with 0 if it returns nil.
-func Worker() error { return errors.New("not built yet") }
+// input is what a run was asked, read and found good.
+type input struct {
+	request   journal.Run
+	selection fixtures.Selection
+	profile   *profile.Profile
+	task      task // what every child is told
+}
+
+// request is the options as the journal keeps them.
+func (o *Options) request() journal.Run {
+	return journal.Run{
+		Tool: o.Tool, Args: o.Args,
+		Simulated: o.Node != "" || o.NodeText != "", Node: o.Node, NodeText: o.NodeText,
+		Profile: o.Profile, ProfileText: o.ProfileText,
+		Loopback: o.Selection.Loopback, Keyword: o.Selection.Keyword, Labels: o.Selection.Labels,
+		Preset: o.Selection.Preset, Only: slices.Sorted(maps.Keys(o.Selection.Only)),
+		MaxFail: o.MaxFail, Timeout: o.Timeout,
+	}
+}
+
+// read checks all that can be checked before anything is run or written.
+func read(request journal.Run) (*input, error) {
+	if err := fixtures.Default.Err(); err != nil {
+		return nil, &InternalError{fmt.Errorf("the catalogue of checks is wrong: %w", err)}
+	}
+	in := &input{
+		request: request,
+		selection: fixtures.Selection{
+			Keyword: request.Keyword, Labels: request.Labels, Preset: request.Preset, Loopback: request.Loopback,
+		},
+		task: task{
+			Node: request.Node, NodeText: request.NodeText, Profile: request.Profile, ProfileText: request.ProfileText,
+			Loopback: request.Loopback,
+		},
+	}
+	if len(request.Only) > 0 {
+		in.selection.Only = map[string]bool{}
+		for _, id := range request.Only {
+			in.selection.Only[id] = true
+		}
+	}
+	if err := in.selection.Err(); err != nil {
+		return nil, &UsageError{err}
+	}
+	switch {
+	case request.MaxFail < 0:
+		return nil, &UsageError{fmt.Errorf("--maxfail %d: expected 0 or more", request.MaxFail)}
+	case request.Timeout < 0:
+		return nil, &UsageError{fmt.Errorf("--timeout %s: expected more than 0", request.Timeout)}
+	}
+	in.request.Host, _ = os.Hostname() // the kernel always has one
+	if request.Simulated {
+		file, err := sim.Parse(request.Node, []byte(request.NodeText))
+		if err != nil {
+			return nil, &UsageError{err}
+		}
+		in.request.Host = file.Name
+	}
+	if request.Profile != "" || request.ProfileText != "" {
+		var err error
+		if in.profile, err = profile.Parse(request.Profile, []byte(request.ProfileText)); err != nil {
+			return nil, &UsageError{err}
+		}
+	}
+	return in, nil
+}
+
+// command starts a child.
+func (o *Options) command() ([]string, error) {
+	if len(o.Command) > 0 {
+		return o.Command, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	return []string{self, "worker"}, nil
+}
+
+// run is one run on its way.
+type run struct {
+	*input
+	options Options
+	command []string
+	dir     string
+	ledger  *ledger
+	past    *past // of the run that is resumed; nil for a new one
+}
+
+// prepare opens the folder of a run, a new one or one to resume.
+func prepare(o Options) (*run, error) {
+	command, err := o.command()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{options: o, command: command}
+	if o.Resume != "" {
+		return r, r.resume()
+	}
+	if r.input, err = read(o.request()); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	r.request.ID = now.UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:8])
+	r.dir = o.Out
+	if r.dir == "" {
+		r.dir = "peerproof-" + fileName(r.request.Host) + "-" + now.Format("20060102-150405")
+	}
+	w, first, err := createFolder(r.dir, journal.Event{Type: journal.TypeRun, Run: &r.request})
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	r.ledger = newLedger(w, o.Observe)
+	if o.Observe != nil {
+		o.Observe(first)
+	}
+	return r, nil
+}
+
+// fileName is a host's name as part of a file's.
+func fileName(host string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r <= ' ' {
+			return '_'
+		}
+		return r
+	}, host)
+}
+
+// run takes a prepared run to its end.
+func (r *run) run(ctx context.Context) (exit int, err error) {
+	r.ledger.profile, r.ledger.maxFail = r.profile, r.request.MaxFail
+	reason, err := r.specs(ctx)
+	switch {
+	case err != nil:
+		exit, reason = ExitInternal, "internal error"
+	case reason == reasonInterrupted:
+		exit = ExitInterrupted
+	default:
+		exit = r.ledger.exit()
+	}
+	r.ledger.write(journal.Event{Type: journal.TypeFinish, Finish: &journal.Finish{Reason: reason, Exit: exit}})
+	err = errors.Join(err, r.ledger.err, r.ledger.journal.Close())
+	if r.options.Reports != nil {
+		if failed := r.options.Reports(r.dir); failed != nil {
+			err = errors.Join(err, fmt.Errorf("write reports: %w", failed))
+		}
+	}
+	return exit, err
+}
+
+// specs discovers the node, plans, and gives every spec a verdict. It returns
+// why the run ended.
+func (r *run) specs(ctx context.Context) (reason string, err error) {
+	node, err := r.node(ctx)
+	if errors.Is(err, errInterrupted) {
+		return reasonInterrupted, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	plan, err := fixtures.Default.Plan(node, r.selection)
+	if err != nil {
+		return "", err
+	}
+	r.ledger.setPlan(plan)
+	checks := describe(plan)
+	if r.past != nil {
+		if err := r.past.replay(r.ledger, checks); err != nil {
+			return "", err
+		}
+		checks = checks[len(r.past.checks):]
+	}
+	for i := range checks {
+		r.ledger.write(journal.Event{Type: journal.TypeCheck, Check: &checks[i]})
+	}
+	s, err := newSupervisor(r.ledger, r.command, r.task, node, r.request.Timeout)
+	if err != nil {
+		return "", err
+	}
+	reason, err = s.run(ctx)
+	switch {
+	case err != nil:
+		r.ledger.rest("the harness failed: " + err.Error())
+	case reason == reasonInterrupted:
+		r.ledger.rest("the run was interrupted")
+	case reason == reasonMaxFail:
+		r.ledger.rest(fmt.Sprintf("the run stopped after %d failures, as it was told to", r.ledger.failures))
+	case reason == reasonStuck:
+		r.ledger.rest("a child process is stuck in the kernel and does not die")
+	default:
+		reason = reasonDone
+	}
+	return reason, err
+}
+
+// node is the inventory, joined with the profile: that of the journal, or a
+// new one, which is then in node.json.
+func (r *run) node(ctx context.Context) (*topology.Node, error) {
+	if r.past != nil && r.past.node != nil {
+		return r.past.node, nil
+	}
+	found, err := r.ledger.discover(ctx, r.command, r.task, r.request.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	node := r.profile.Join(found)
+	text, err := node.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := renameio.WriteFile(filepath.Join(r.dir, NodeFile), text, 0o644); err != nil {
+		return nil, fmt.Errorf("write inventory: %w", err)
+	}
+	r.ledger.write(journal.Event{Type: journal.TypeNode, Node: node})
+	return node, nil
+}
+
+// describe lists the checks of a plan with their subjects.
+func describe(plan []fixtures.Spec) []journal.Check {
+	var checks []journal.Check
+	for _, s := range plan {
+		if n := len(checks); n == 0 || checks[n-1].ID != s.Check.ID {
+			c := s.Check
+			checks = append(checks, journal.Check{ID: c.ID, Text: c.Text, Labels: c.Labels, Where: c.Where})
+		}
+		last := &checks[len(checks)-1]
+		last.Subjects = append(last.Subjects, strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(s.ID(), s.Check.ID), "["), "]"))
+	}
+	return checks
+}

@@ -28,8 +28,11 @@ const (
 	TypeEnd      Type = "end"       // Outcome of Spec
 	TypeReplace  Type = "replace"   // the child asks to be replaced, for the reason in Text (never written for another reason)
 	TypeNote     Type = "note"      // Text: what the supervisor decided (a subject given up, …)
-	TypeResume   Type = "resume"    // the run goes on after an interruption
-	TypeFinish   Type = "finish"    // Finish: the last line
+	// TypeResume: the run goes on after an interruption, also after the finish
+	// event of an interrupted run. Specs that had ended as not-run, or not at
+	// all, may start and end again: the last end of a spec counts.
+	TypeResume Type = "resume"
+	TypeFinish Type = "finish" // Finish: the last line, unless the run is resumed
 )
 
 // Event is one line. Which fields are set depends on Type.
@@ -96,7 +99,8 @@ type Child struct {
 	Specs  int    `json:"specs,omitempty"`  // how many it was given
 	Status string `json:"status,omitempty"` // "exit status 2", "signal: killed"
 	Signal string `json:"signal,omitempty"` // SIGSEGV, also where Go turned it into exit status 2
-	Stderr string `json:"stderr,omitempty"` // its beginning and end
+	Stdout string `json:"stdout,omitempty"` // its beginning and end, where the child did not end as it should
+	Stderr string `json:"stderr,omitempty"` // likewise
 }
 
 // Finish is how the run ended.

@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/report/terminal"
+	"github.com/peerproof/peerproof/runner"
+	"github.com/peerproof/peerproof/runner/journal"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	target
+	out, resume string
+	first       bool
+	maxFail     int
+	lastFailed  string
+	timeout     time.Duration
+	junit       string
+	verbose     bool
+	quiet       bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Test the GPUs and leave reports",
+		Long: `Run tests the GPUs of this server, or a simulated node, and leaves a folder with
+journal.jsonl (everything, as it happened), node.json (the inventory),
+results.json and junit.xml. A GPU that hangs or crashes costs its own specs and
+never the report.
+
+Exit codes: 0 all good, 1 something failed or could not be decided,
+2 interrupted, 3 internal error, 4 usage, 5 nothing was tested.`,
+		Example: `  peerproof run                                the GPUs of this server
+  peerproof run --profile hgx-h200-8           held to what the server should have
+  peerproof run --preset gate --junitxml r.xml before a CI job
+  peerproof run -k "bandwidth and not sm"      only some ids
+  peerproof run -m "data && !slow" -x          only some labels, stop at the first failure
+  peerproof run --loopback                     a server with one GPU
+  peerproof run --node hgx-h200-8              a simulated node
+  peerproof run --last-failed OLD-RUN          what failed there, again
+  peerproof run --resume OLD-RUN               go on after a reboot`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, &f) },
+	}
+	cmd.Flags().SortFlags = false
+	f.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.out, "out", "", "the folder to make (default peerproof-HOST-TIME here)")
+	expect(flags, "out", "a folder that does not exist yet")
+	flags.StringVar(&f.resume, "resume", "", "go on with the interrupted run in folder `DIR`")
+	expect(flags, "resume", "the folder of an interrupted run")
+	flags.BoolVarP(&f.first, "exitfirst", "x", false, "stop at the first spec that fails or errs")
+	flags.IntVar(&f.maxFail, "maxfail", 0, "stop after `N` specs that failed or erred")
+	expect(flags, "maxfail", "a whole number from 1")
+	flags.StringVar(&f.lastFailed, "last-failed", "", "only what failed or erred in the run in folder `DIR`")
+	expect(flags, "last-failed", "the folder that a run left")
+	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that one spec may take, `D` such as 30s (default: each check's own, mostly 30s)")
+	expect(flags, "timeout", "a duration above zero, such as 30s or 2m")
+	flags.StringVar(&f.junit, "junitxml", "", "write the JUnit report to `FILE` too")
+	expect(flags, "junitxml", "a file to write")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "a line for each spec")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "the summary alone")
+	for _, name := range []string{"exitfirst", "verbose", "quiet"} {
+		expect(flags, name, "true or false")
+	}
+	return cmd
+}
+
+// options turns the flags into what the runner is asked.
+func (f *runFlags) options(a *app, cmd *cobra.Command) (runner.Options, error) {
+	set := func(name string) bool { return cmd.Flags().Changed(name) }
+	if f.verbose && f.quiet {
+		return runner.Options{}, usagef("-v with -q: expected one of them, they exclude each other")
+	}
+	if set("resume") {
+		others := given(cmd, "node", "profile", "keyword", "labels", "preset", "loopback", "out", "exitfirst", "maxfail", "last-failed", "timeout")
+		if len(others) > 0 {
+			return runner.Options{}, usagef("--resume with %s: expected no other flag that changes the run, it goes on as it began", oneOf(others))
+		}
+		return runner.Options{Tool: tool(), Args: a.args, Resume: f.resume}, f.resumable()
+	}
+	switch {
+	case f.first && set("maxfail"):
+		return runner.Options{}, usagef("-x with --maxfail: expected one of them, -x is --maxfail 1")
+	case set("maxfail") && f.maxFail < 1:
+		return runner.Options{}, usagef("--maxfail %d: expected a whole number from 1", f.maxFail)
+	case f.first:
+		f.maxFail = 1
+	}
+	if err := positive("--timeout", set("timeout"), f.timeout); err != nil {
+		return runner.Options{}, err
+	}
+	o, err := f.target.options(a)
+	if err != nil {
+		return o, err
+	}
+	o.MaxFail, o.Timeout, o.Out = f.maxFail, f.timeout, f.out
+	if set("out") {
+		if err := newFolder(f.out); err != nil {
+			return o, err
+		}
+	}
+	if set("last-failed") {
+		o.Selection.Only, err = lastFailed(f.lastFailed)
+	}
+	return o, err
+}
+
+// resumable says what is wrong with the folder of --resume.
+func (f *runFlags) resumable() error {
+	if _, err := results(f.resume); err != nil {
+		return usagef("--resume %s: %w", f.resume, err)
+	}
+	return nil
+}
+
+func (a *app) run(cmd *cobra.Command, f *runFlags) error {
+	o, err := f.options(a, cmd)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("junitxml") {
+		if err := writable(f.junit); err != nil {
+			return err
+		}
+	}
+	ctx, stop := interrupts(cmd.Context())
+	defer stop()
+
+	display := terminal.Detect(a.stdout, os.Getenv)
+	switch {
+	case f.verbose:
+		display.Level = terminal.Verbose
+	case f.quiet:
+		display.Level = terminal.Quiet
+	}
+	progress := terminal.NewProgress(a.stdout, display)
+	defer progress.Close()
+	o.Observe = func(e journal.Event) { progress.Event(e) }
+	if o.Resume != "" {
+		if err := replay(o.Resume, progress.Replay); err != nil {
+			return usagef("--resume %s: %w", o.Resume, err)
+		}
+	}
+	var written *report.Results
+	var files []string
+	o.Reports = func(dir string) (err error) {
+		if written, err = results(dir); err != nil {
+			return err
+		}
+		files, err = writeReports(written, dir, f.junit)
+		return err
+	}
+	a.exit, err = runner.Run(ctx, o)
+	progress.Close()
+	if written != nil {
+		if e := terminal.Summary(a.stdout, written, files, display); err == nil && e != nil {
+			err = fmt.Errorf("write the summary: %w", e)
+		}
+		a.suggest(written)
+	}
+	return err
+}
+
+// suggest tells someone without a GPU how to see the program work.
+func (a *app) suggest(r *report.Results) {
+	if r.Exit == runner.ExitNothing && len(r.GPUs) == 0 && !r.Run.Simulated {
+		fmt.Fprintln(a.stdout, "No NVIDIA GPU was found here. To see a run, test a simulated node: peerproof run --node hgx-h200-8")
+	}
+}
+
+// interrupts is a context that ends with the first signal that asks the run to
+// stop; a second one ends the process at once. A terminal that goes away, or a
+// reader of the output, costs no report.
+func interrupts(parent context.Context) (context.Context, func()) {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(parent, signals...)
+	context.AfterFunc(ctx, stop)
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE) // writes then fail instead of killing
+	return ctx, func() {
+		stop()
+		signal.Stop(broken)
+	}
+}
+
+// newFolder refuses a folder that cannot be made, before anything else is done.
+func newFolder(path string) error {
+	if path == "" {
+		return usagef("--out \"\": expected a folder that does not exist yet")
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return usagef("--out %s: exists; expected a folder that does not exist yet, nothing is written over", path)
+	}
+	parent := filepath.Dir(filepath.Clean(path))
+	if err := canMake(parent); err != nil {
+		return usagef("--out %s: cannot be made in %s: %w; expected a folder that can be written to", path, parent, err)
+	}
+	return nil
+}
+
+// writable refuses a file that cannot be written at the end of the run.
+func writable(path string) error {
+	if info, err := os.Stat(path); path == "" || err == nil && !info.Mode().IsRegular() {
+		return usagef("--junitxml %q: expected a file, or a name for one", path)
+	}
+	dir := filepath.Dir(path)
+	if err := canMake(dir); err != nil {
+		return usagef("--junitxml %s: cannot be written in %s: %w; expected a folder that can be written to", path, dir, err)
+	}
+	return nil
+}
+
+// canMake tries to make something in a folder, and leaves nothing behind.
+func canMake(dir string) error {
+	file, err := os.CreateTemp(dir, ".peerproof-*")
+	if err != nil {
+		return cause(err)
+	}
+	name := file.Name()
+	file.Close()
+	return os.Remove(name)
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/peerproof/peerproof/cuda/sim"
+	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/fixtures/profile"
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/runner"
+)
+
+// target is the flags that say what is tested, which run and list share.
+type target struct {
+	node, profile string
+	keyword       string
+	labels        string
+	preset        string
+	loopback      bool
+}
+
+func (t *target) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&t.node, "node", "", "test a simulated node instead of the real GPUs: a node `FILE`, or "+oneOf(sim.Names()))
+	expect(f, "node", "a node file, or "+oneOf(sim.Names()))
+	f.StringVar(&t.profile, "profile", "", "what the server should have: a profile `FILE`, or "+oneOf(profile.Names()))
+	expect(f, "profile", "a profile file, or "+oneOf(profile.Names()))
+	f.StringVarP(&t.keyword, "keyword", "k", "", "only ids for which `EXPR` is true: words joined by and, or, not, ()")
+	expect(f, "keyword", `an expression such as "bandwidth and not gpu3"`)
+	f.StringVarP(&t.labels, "labels", "m", "", "only checks whose `LABELS` match: labels joined by &&, ||, !, ()")
+	expect(f, "labels", `labels such as "bandwidth && !slow"`)
+	f.StringVar(&t.preset, "preset", "", "a `NAME`d selection: "+oneOf(fixtures.Presets)+` (default "acceptance")`)
+	expect(f, "preset", oneOf(fixtures.Presets))
+	f.BoolVar(&t.loopback, "loopback", false, "each GPU is its own peer: for a server with one GPU")
+	expect(f, "loopback", "true or false")
+}
+
+// options reads the files and checks the expressions.
+func (t *target) options(a *app) (runner.Options, error) {
+	o := runner.Options{Tool: tool(), Args: a.args, Selection: fixtures.Selection{
+		Keyword: t.keyword, Labels: t.labels, Preset: t.preset, Loopback: t.loopback,
+	}}
+	if err := selectionError(o.Selection); err != nil {
+		return o, err
+	}
+	if t.node != "" {
+		file, err := sim.Load(t.node)
+		if err != nil {
+			return o, usagef("--node: %w", err)
+		}
+		o.Node, o.NodeText = file.Name, file.Text()
+	}
+	if t.profile != "" {
+		p, err := profile.Load(t.profile)
+		if err != nil {
+			return o, usagef("--profile: %w", err)
+		}
+		o.Profile, o.ProfileText = p.Name(), string(p.Text())
+	}
+	return o, nil
+}
+
+// given are the flags of a command that the user set, as typed.
+func given(cmd *cobra.Command, names ...string) []string {
+	var set []string
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			set = append(set, "--"+name)
+		}
+	}
+	return set
+}
+
+// positive refuses a duration that no spec could keep.
+func positive(flag string, set bool, d time.Duration) error {
+	if set && d <= 0 {
+		return usagef("%s %s: expected a duration above zero, such as 30s or 2m", flag, d)
+	}
+	return nil
+}
+
+// lastFailed are the ids that failed or erred in an earlier run.
+func lastFailed(dir string) (map[string]bool, error) {
+	r, err := results(dir)
+	if err != nil {
+		return nil, usagef("--last-failed %s: %w", dir, err)
+	}
+	ids := map[string]bool{}
+	for i := range r.Specs {
+		if s := &r.Specs[i]; s.Verdict == verdict.Fail || s.Verdict == verdict.Error {
+			ids[s.ID] = true
+		}
+	}
+	return ids, nil
+}
+
+// results reads the journal of a run's folder.
+func results(dir string) (*report.Results, error) {
+	file, err := os.Open(filepath.Join(dir, journalName))
+	if err != nil {
+		if info, e := os.Stat(dir); e == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("there is no " + journalName + "; expected the folder that a run left")
+		}
+		return nil, errors.New(cause(err).Error() + "; expected the folder that a run left")
+	}
+	defer file.Close()
+	return report.Build(file)
+}
+
+// oneOf writes "a, b or c".
+func oneOf(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	sorted := slices.Clone(names)
+	last := len(sorted) - 1
+	return strings.Join(sorted[:last], ", ") + " or " + sorted[last]
+}

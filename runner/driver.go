@@ -1,0 +1,91 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/peerproof/peerproof/cuda"
+	"github.com/peerproof/peerproof/cuda/sim"
+	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/fixtures/topology"
+)
+
+// bundle picks the driver of a child: the real libraries, or a simulated node
+// as it is for a process that sees only these UUIDs and runs after the specs
+// that the run started before.
+func (t *task) bundle(catalogue *fixtures.Catalogue, visible []string) (*cuda.Bundle, error) {
+	if !t.simulated() {
+		return cuda.Real(), nil
+	}
+	file, err := sim.Parse(t.Node, []byte(t.NodeText))
+	if err != nil {
+		return nil, err
+	}
+	var started []string
+	for _, b := range t.Started {
+		specs, err := b.specs(catalogue)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range specs {
+			started = append(started, s.ID())
+		}
+	}
+	return file.Open(sim.History{Started: started, Visible: visible}), nil
+}
+
+// inventory decodes the node as a child with these slots visible sees it:
+// CUDA numbers the devices that it shows from 0, and no others.
+func (t *task) inventory() (*topology.Node, error) {
+	n := &topology.Node{}
+	if err := json.Unmarshal(t.Inventory, n); err != nil {
+		return nil, fmt.Errorf("task: inventory: %w", err)
+	}
+	if t.Visible != nil {
+		slots := visibleOrder(n, t.Visible)
+		for i := range n.GPUs {
+			if n.GPUs[i].CUDAOrdinal >= 0 {
+				n.GPUs[i].CUDAOrdinal = slices.Index(slots, n.GPUs[i].Slot)
+			}
+		}
+	}
+	return n, nil
+}
+
+// visibleOrder sorts slots as CUDA numbers their GPUs where all are visible,
+// and leaves out those that it does not number.
+func visibleOrder(n *topology.Node, slots []int) []int {
+	order := slices.DeleteFunc(slices.Clone(slots), func(slot int) bool {
+		g := n.BySlot(slot)
+		return g == nil || g.CUDAOrdinal < 0
+	})
+	slices.SortFunc(order, func(a, b int) int { return n.BySlot(a).CUDAOrdinal - n.BySlot(b).CUDAOrdinal })
+	return order
+}
+
+// uuids are the GPUs of slots as CUDA_VISIBLE_DEVICES takes them, in order.
+// One whose UUID cannot be read goes by its number.
+func uuids(n *topology.Node, slots []int) []string {
+	names := []string{}
+	for _, slot := range visibleOrder(n, slots) {
+		if g := n.BySlot(slot); g.UUID != "" {
+			names = append(names, g.UUID)
+		} else {
+			names = append(names, fmt.Sprint(g.NVMLIndex))
+		}
+	}
+	return names
+}
+
+// simulatedName is the name of the simulated node, "" for the real one.
+func (t *task) simulatedName() (string, error) {
+	if !t.simulated() {
+		return "", nil
+	}
+	file, err := sim.Parse(t.Node, []byte(t.NodeText))
+	if err != nil {
+		return "", err
+	}
+	return file.Name, nil
+}

@@ -1,0 +1,242 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/runner/journal"
+)
+
+// requirer says whether the profile requires a spec.
+type requirer interface{ Requires(specID string) bool }
+
+// ledger holds the plan and the verdict of each of its specs. All that ends a
+// spec goes through it, and through it into the journal.
+type ledger struct {
+	journal *journal.Writer // nil: nothing is kept
+	observe func(journal.Event)
+	profile requirer
+	maxFail int
+
+	plan     []fixtures.Spec
+	verdicts []verdict.Verdict // by place in the plan; "" has none yet
+	started  []bool
+	tries    []uint8 // how often a run that was then interrupted started it
+	cursor   int     // every spec before it has a verdict
+	counts   map[verdict.Verdict]int
+	failures int // specs that failed or erred
+	trouble  *trouble
+
+	inputs   map[string]bool // checks whose figures a derived check of the plan judges
+	measured map[int][]verdict.Measurement
+	records  map[string]fixtures.Record
+
+	err error // the journal's first
+}
+
+func newLedger(w *journal.Writer, observe func(journal.Event)) *ledger {
+	return &ledger{
+		journal: w, observe: observe, counts: map[verdict.Verdict]int{}, trouble: newTrouble(),
+		inputs: map[string]bool{}, measured: map[int][]verdict.Measurement{}, records: map[string]fixtures.Record{},
+	}
+}
+
+// setPlan gives the ledger its specs. They have no verdicts yet.
+func (l *ledger) setPlan(plan []fixtures.Spec) {
+	l.plan = plan
+	l.verdicts = make([]verdict.Verdict, len(plan))
+	l.started = make([]bool, len(plan))
+	l.tries = make([]uint8, len(plan))
+	for _, s := range plan {
+		for _, in := range s.Check.Inputs {
+			l.inputs[in] = true
+		}
+	}
+}
+
+// write appends an event to the journal and shows it.
+func (l *ledger) write(e journal.Event) {
+	if l.err != nil {
+		return
+	}
+	if l.journal != nil {
+		e, l.err = l.journal.Append(e)
+		if l.err != nil {
+			return
+		}
+	}
+	if l.observe != nil {
+		l.observe(e)
+	}
+}
+
+func (l *ledger) note(format string, args ...any) {
+	l.write(journal.Event{Type: journal.TypeNote, Text: fmt.Sprintf(format, args...)})
+}
+
+// sync brings the journal to the disk.
+func (l *ledger) sync() {
+	if l.journal != nil && l.err == nil {
+		l.err = l.journal.Sync()
+	}
+}
+
+// start says that a spec begins.
+func (l *ledger) start(i int) {
+	l.started[i] = true
+	l.write(journal.Event{Type: journal.TypeStart, Spec: l.plan[i].ID()})
+}
+
+// measure takes a figure of a spec that runs.
+func (l *ledger) measure(i int, m verdict.Measurement) {
+	s := l.plan[i]
+	if l.inputs[s.Check.ID] {
+		l.measured[i] = append(l.measured[i], m)
+	}
+	l.write(journal.Event{Type: journal.TypeMeasure, Spec: s.ID(), Measurement: &m})
+}
+
+// end gives a spec its verdict, after took where it ran.
+func (l *ledger) end(i int, o verdict.Outcome, took time.Duration) {
+	if l.verdicts[i] != "" {
+		return // the first one counts
+	}
+	s := l.plan[i]
+	o = l.required(s, o)
+	l.write(journal.Event{Type: journal.TypeEnd, Spec: s.ID(), Outcome: &o, Seconds: took.Seconds()})
+	l.take(i, o)
+	for _, n := range l.trouble.ended(s, o) {
+		l.note("%s", n)
+	}
+}
+
+// take keeps account of a verdict.
+func (l *ledger) take(i int, o verdict.Outcome) {
+	s := l.plan[i]
+	l.verdicts[i] = o.Verdict
+	l.counts[o.Verdict]++
+	if o.Verdict == verdict.Fail || o.Verdict == verdict.Error {
+		l.failures++
+	}
+	if l.inputs[s.Check.ID] {
+		l.records[s.ID()] = fixtures.Record{Outcome: o, Measurements: l.measured[i]}
+		delete(l.measured, i)
+	}
+}
+
+// required turns the skip of something that the profile requires into a fail.
+func (l *ledger) required(s fixtures.Spec, o verdict.Outcome) verdict.Outcome {
+	if o.Verdict == verdict.Skip && l.profile != nil && l.profile.Requires(s.ID()) {
+		return verdict.Outcome{
+			Verdict: verdict.Fail, Code: verdict.RequiredSkip, Hint: o.Hint,
+			Message: fmt.Sprintf("the profile requires it, and it was skipped as %s: %s", o.Code, o.Message),
+		}
+	}
+	return o
+}
+
+// full says that as many specs failed or erred as --maxfail allows.
+func (l *ledger) full() bool { return l.maxFail > 0 && l.failures >= l.maxFail }
+
+// idle is the outcome of a spec that is decided without running it.
+func (l *ledger) idle(i int) (verdict.Outcome, bool) {
+	s := l.plan[i]
+	if s.Settled != nil {
+		return *s.Settled, true
+	}
+	if l.tries[i] >= maxTries {
+		return verdict.Errorf(verdict.Crash, "it was running each of the %d times that this run was cut off", l.tries[i]), true
+	}
+	return l.trouble.verdict(s)
+}
+
+// maxTries is how often a spec is begun by a run that is then cut off (a
+// reboot, a killed parent) before it is held to be the cause.
+const maxTries = 2
+
+// next ends what is decided without running, in the order of the plan, and
+// returns the place of the first spec to run; len(plan) if there is none.
+func (l *ledger) next() int {
+	for ; l.cursor < len(l.plan) && !l.full() && l.err == nil; l.cursor++ {
+		if l.verdicts[l.cursor] != "" {
+			continue
+		}
+		o, decided := l.idle(l.cursor)
+		if !decided {
+			return l.cursor
+		}
+		l.end(l.cursor, o, 0)
+	}
+	return len(l.plan)
+}
+
+// before ends what stands before place i and is decided without running. It
+// keeps the journal in the order of the plan while a child goes through it.
+func (l *ledger) before(i int) {
+	for ; l.cursor < i && !l.full(); l.cursor++ {
+		if l.verdicts[l.cursor] != "" {
+			continue
+		}
+		o, decided := l.idle(l.cursor)
+		if !decided {
+			return
+		}
+		l.end(l.cursor, o, 0)
+	}
+}
+
+// rest ends every spec that has no verdict as not-run.
+func (l *ledger) rest(reason string) {
+	for i := range l.plan {
+		if l.verdicts[i] == "" {
+			l.end(i, verdict.Errorf(verdict.NotRun, "%s", reason), 0)
+		}
+	}
+}
+
+// earlier is what the remaining derived checks among specs judge.
+func (l *ledger) earlier(specs []fixtures.Spec) map[string]fixtures.Record {
+	wanted := map[string]bool{}
+	for _, s := range specs {
+		for _, in := range s.Check.Inputs {
+			wanted[in] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	records := map[string]fixtures.Record{}
+	for i, s := range l.plan {
+		if l.verdicts[i] != "" && wanted[s.Check.ID] {
+			if r, ok := l.records[s.ID()]; ok {
+				records[s.ID()] = r
+			}
+		}
+	}
+	return records
+}
+
+// startedSpecs are the specs that were started so far.
+func (l *ledger) startedSpecs() []fixtures.Spec {
+	var specs []fixtures.Spec
+	for i, s := range l.plan {
+		if l.started[i] {
+			specs = append(specs, s)
+		}
+	}
+	return specs
+}
+
+// exit is the exit code of a run that was not interrupted.
+func (l *ledger) exit() int {
+	switch {
+	case l.counts[verdict.Fail]+l.counts[verdict.Error] > 0:
+		return ExitFail
+	case l.counts[verdict.Pass]+l.counts[verdict.Waived] == 0:
+		return ExitNothing
+	default:
+		return ExitPass
+	}
+}

@@ -1,0 +1,317 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/runner/journal"
+)
+
+const (
+	// specDeadline is how long a spec, or a question of discovery, may take
+	// where nothing else is said.
+	specDeadline = 30 * time.Second
+	// quietDeadline is how long a child may say nothing while no spec runs:
+	// when it starts, builds a tree, or gives the node back.
+	quietDeadline = 30 * time.Second
+	// reapDeadline is how long a killed child may take to be gone. A driver
+	// call that cannot be interrupted keeps it for ever.
+	reapDeadline = 10 * time.Second
+	// fruitlessLimit is how many children may end without a verdict before the
+	// first spec that they were given is held to be the cause.
+	fruitlessLimit = 3
+)
+
+// supervisor runs the specs of a ledger in child processes.
+type supervisor struct {
+	*ledger
+	command   []string
+	task      task // what all its children are told
+	node      *topology.Node
+	simulated bool
+	timeout   time.Duration // of each spec; 0: its check's own
+
+	reports chan report
+	live    map[*child]*watch
+	alarm   *time.Timer
+	alarmAt time.Time
+	stop    string // why no further spec runs; "" while they do
+	failure error  // the harness's own
+	// fruitless counts the children that ended without any verdict, by the
+	// place of the first spec that they were given.
+	fruitless map[int]int
+}
+
+// watch is what the supervisor knows of a child that runs specs.
+type watch struct {
+	child *child
+	specs []int // by place in the child's plan: the place in the ledger's
+	alone bool  // an isolated spec's own child
+
+	running  int // place in the ledger's plan; -1: none
+	began    time.Time
+	step     string // its last progress line
+	tree     []int  // specs whose tree is being built
+	deadline time.Time
+	late     time.Duration // it was killed for exceeding this
+	killed   bool          // by us: what it still says does not count
+	replaced bool          // it asked for it
+	done     bool          // it said that it was through
+	verdicts int
+}
+
+func newSupervisor(l *ledger, command []string, t task, node *topology.Node, timeout time.Duration) (*supervisor, error) {
+	inventory, err := json.Marshal(node)
+	if err != nil {
+		return nil, fmt.Errorf("encode inventory: %w", err)
+	}
+	t.Inventory = inventory
+	return &supervisor{
+		ledger: l, command: command, task: t, node: node, simulated: t.simulated(), timeout: timeout,
+		reports: make(chan report, 64), live: map[*child]*watch{}, fruitless: map[int]int{}, alarm: time.NewTimer(time.Hour),
+	}, nil
+}
+
+// run gives every spec of the plan a verdict. It returns why it stopped
+// before the end, "" if it did not.
+func (s *supervisor) run(ctx context.Context) (stopped string, err error) {
+	defer s.alarm.Stop()
+	for !s.over() {
+		i := s.next()
+		switch {
+		case i == len(s.plan):
+		case s.plan[i].Check.Isolated:
+			s.isolated(ctx, i)
+			continue
+		default:
+			s.shared(ctx, i)
+			continue
+		}
+		break
+	}
+	if s.stop == "" && s.full() {
+		s.stop = reasonMaxFail
+	}
+	return s.stop, s.failure
+}
+
+// Why a run stops before its end, as the finish event says it.
+const (
+	reasonDone        = "done"
+	reasonInterrupted = "interrupted"
+	reasonMaxFail     = "max-fail"
+	reasonStuck       = "stuck" // a killed child does not die
+)
+
+func (s *supervisor) over() bool {
+	return s.stop != "" || s.full() || s.err != nil || s.failure != nil
+}
+
+// shared runs the specs from place i on, up to the next isolated one, in one
+// child.
+func (s *supervisor) shared(ctx context.Context, i int) {
+	var places []int
+	for j := i; j < len(s.plan); j++ {
+		if s.verdicts[j] != "" {
+			continue
+		}
+		if _, decided := s.idle(j); decided {
+			continue
+		}
+		if s.plan[j].Check.Isolated {
+			break
+		}
+		places = append(places, j)
+	}
+	w := s.start(places, nil)
+	for w != nil && s.live[w.child] != nil {
+		s.wait(ctx)
+	}
+}
+
+// start starts a child for specs. Slots are what an isolated spec's child may
+// see.
+func (s *supervisor) start(places []int, slots []int) *watch {
+	specs := make([]fixtures.Spec, len(places))
+	for k, i := range places {
+		specs[k] = s.plan[i]
+	}
+	t := s.task
+	t.Kind, t.Plan, t.Earlier, t.Visible = taskSpecs, batches(specs), s.earlier(specs), slots
+	var env []string
+	if slots != nil {
+		t.Kind = taskIsolated
+		if !s.simulated {
+			env = append(env, "CUDA_VISIBLE_DEVICES="+visibleDevices(s.node, slots))
+		}
+	}
+	if s.simulated {
+		t.Started = batches(s.startedSpecs())
+	}
+	c, err := startChild(s.command, t, env, s.reports)
+	if err != nil {
+		s.failure = err
+		return nil
+	}
+	w := &watch{child: c, specs: places, alone: slots != nil, running: -1}
+	s.live[c] = w
+	s.limit(w, quietDeadline)
+	s.write(journal.Event{Type: journal.TypeChild, Child: &journal.Child{PID: c.pid(), Task: t.Kind, Specs: len(places)}})
+	return w
+}
+
+// limit sets how long the child may take until its next sign of life.
+func (s *supervisor) limit(w *watch, d time.Duration) {
+	w.deadline = time.Now().Add(d)
+	if s.alarmAt.IsZero() || w.deadline.Before(s.alarmAt) {
+		s.alarmAt = w.deadline
+		s.alarm.Reset(d)
+	}
+}
+
+// wait handles the next thing that happens.
+func (s *supervisor) wait(ctx context.Context) {
+	interrupted := ctx.Done()
+	if s.stop != "" {
+		interrupted = nil
+	}
+	select {
+	case r := <-s.reports:
+		w := s.live[r.from]
+		switch {
+		case w == nil: // given up
+		case r.end != nil:
+			s.gone(w, r.end)
+		case !w.killed:
+			s.heard(w, r.message)
+		}
+	case <-s.alarm.C:
+		s.expire()
+	case <-interrupted:
+		s.stop = reasonInterrupted
+	}
+	if s.over() {
+		for _, w := range s.live {
+			s.kill(w)
+		}
+	}
+}
+
+// kill ends a child, which then has a while to be gone.
+func (s *supervisor) kill(w *watch) {
+	if w.killed {
+		return
+	}
+	w.killed = true
+	w.child.kill()
+	s.limit(w, reapDeadline)
+}
+
+// expire kills the children whose deadline is over.
+func (s *supervisor) expire() {
+	now := time.Now()
+	s.alarmAt = time.Time{}
+	for c, w := range s.live {
+		switch {
+		case now.Before(w.deadline):
+		case !w.killed:
+			w.late = s.allowed(w)
+			s.kill(w)
+		default:
+			delete(s.live, c)
+			c.abandon()
+			if s.stop == "" {
+				s.stop = reasonStuck
+			}
+			s.note("child %d does not die: it is stuck in the kernel, and the rest of the run with it", c.pid())
+			s.conclude(w, &childEnd{status: "did not die"})
+		}
+	}
+	for _, w := range s.live {
+		s.limit(w, time.Until(w.deadline))
+	}
+}
+
+// allowed is how long what the child does now may take.
+func (s *supervisor) allowed(w *watch) time.Duration {
+	switch {
+	case w.running < 0:
+		return quietDeadline
+	case s.timeout > 0:
+		return s.timeout
+	case s.plan[w.running].Check.Deadline > 0:
+		return s.plan[w.running].Check.Deadline
+	default:
+		return specDeadline
+	}
+}
+
+// heard takes a message of a child.
+func (s *supervisor) heard(w *watch, m *message) {
+	if m.Spec < 0 || m.Spec >= len(w.specs) || m.Count < 0 || m.Spec+m.Count > len(w.specs) {
+		s.note("child %d spoke of a spec that it was not given", w.child.pid())
+		s.kill(w)
+		return
+	}
+	i := w.specs[m.Spec]
+	switch m.Kind {
+	case msgTree:
+		w.tree = w.specs[m.Spec : m.Spec+m.Count]
+		s.write(journal.Event{Type: journal.TypeTree, Spec: s.plan[i].Check.ID})
+	case msgStart:
+		if !w.alone {
+			s.before(i)
+		}
+		w.running, w.began, w.step, w.tree = i, time.Now(), "", nil
+		s.ledger.start(i)
+	case msgStep:
+		w.step = m.Text
+		s.write(journal.Event{Type: journal.TypeStep, Spec: s.plan[i].ID(), Text: m.Text})
+		return // a step does not buy time
+	case msgMeasure:
+		if m.Measurement != nil {
+			s.measure(i, *m.Measurement)
+		}
+		return
+	case msgEnd:
+		if m.Outcome != nil {
+			s.conclusion(w, i, *m.Outcome, time.Duration(m.Seconds*float64(time.Second)))
+		}
+		w.running, w.tree = -1, nil
+	case msgReplace:
+		w.replaced = true
+		s.write(journal.Event{Type: journal.TypeReplace, Text: m.Text})
+		s.kill(w)
+		return
+	case msgDone:
+		w.done = true
+	case msgFailed:
+		s.failure = fmt.Errorf("child %d: %s", w.child.pid(), m.Text)
+	}
+	s.limit(w, s.allowed(w))
+}
+
+// conclusion gives a spec of a child its verdict.
+func (s *supervisor) conclusion(w *watch, i int, o verdict.Outcome, took time.Duration) {
+	w.verdicts++
+	s.end(i, o, took)
+}
+
+// gone takes note of a child that has ended.
+func (s *supervisor) gone(w *watch, end *childEnd) {
+	delete(s.live, w.child)
+	event := &journal.Child{PID: w.child.pid(), Status: end.status, Signal: end.signal}
+	if !end.zero && !w.killed || end.broken != "" || w.late > 0 {
+		event.Stdout, event.Stderr = w.child.stdout.String(), w.child.stderr.String()
+	}
+	s.write(journal.Event{Type: journal.TypeChildEnd, Child: event})
+	if end.broken != "" {
+		s.note("child %d %s", w.child.pid(), end.broken)
+	}
+	s.conclude(w, end)
+}

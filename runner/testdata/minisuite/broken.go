@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/peerproof/peerproof/fixtures"
+)
+
+func init() {
+	suite("skip-without-code", func() { Skip("not today") })
+	suite("panic", func() { panic(errors.New("body gone wild")) })
+	suite("fails", func() { Expect(1).To(Equal(2)) })
+	suite("fails-in-cleanup", func() { DeferCleanup(func() { Fail("in cleanup") }) })
+	suite("late-fail", func() {
+		go func() {
+			defer GinkgoRecover()
+			time.Sleep(200 * time.Millisecond)
+			Fail("too late")
+		}()
+	})
+	suite("soon-fail", func() { // within the patience that a leaked goroutine is given
+		go func() {
+			defer GinkgoRecover()
+			time.Sleep(15 * time.Millisecond)
+			Fail("a bit too late")
+		}()
+	})
+	suite("late-panic", func() {
+		go func() {
+			time.Sleep(15 * time.Millisecond)
+			panic("nobody recovers me")
+		}()
+	})
+	suite("node-timeout", func() {}, fixtures.Around(func() {
+		BeforeEach(func(ctx SpecContext) {
+			if CurrentSpecReport().LeafNodeText == "mini/bad[gpu1->gpu2]" {
+				time.Sleep(2 * time.Second)
+			}
+		}, NodeTimeout(50*time.Millisecond), GracePeriod(10*time.Millisecond))
+	}))
+	suite("aborts", func() { AbortSuite("stop everything") })
+	suite("tree-panic", func() {}, fixtures.Around(func() { panic("no tree today") }))
+	suite("tree-error", func() {}, fixtures.Around(func() { AddReportEntry("not while the tree is built") }))
+	suites["twice"] = func() {
+		innocents()
+		onOne(func() {})
+		onOne(func() {})
+	}
+	suites["sleepy"] = func() { // long enough for somebody to interfere
+		innocents()
+		fixtures.Specify("mini/bad", fixtures.GPUs, nil, "sleeps on gpu1", func(g *fixtures.GPU) {
+			By("sleeping")
+			if g.Slot == 1 {
+				time.Sleep(3 * time.Second)
+			}
+		}, fixtures.Needs())
+	}
+	suites["failing"] = func() {
+		innocents()
+		fixtures.Specify("mini/bad", fixtures.OrderedPairs, nil, "fails", func(*fixtures.Pair) {
+			Fail("as asked")
+		}, fixtures.Needs())
+	}
+	suites["required"] = func() {
+		innocents()
+		onOne(func() { fixtures.Skip("not-supported", "this node has none") })
+	}
+}
