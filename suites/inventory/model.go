@@ -14,7 +14,7 @@ var _ = fixtures.Specify("inventory/model", fixtures.GPUs, Label(),
 		}
 		for _, fact := range []struct{ what, want, got string }{
 			{"model", expected.Model, g.Model},
-			{"memory", expected.Memory, gibibytes(g.MemoryBytes, expected.Memory)},
+			{"memory", expected.Memory, expected.MemoryAs(g.MemoryBytes)},
 			{"VBIOS", expected.VBIOS, g.VBIOS},
 		} {
 			if fact.want != "" && fact.want != fact.got {
