@@ -40,6 +40,7 @@ type builder struct {
 	run     *journal.Run
 	node    *topology.Node
 	finish  *journal.Finish
+	checks  []*journal.Check  // of the plan, until it is entered
 	index   map[string]int    // of a spec id in results.Specs
 	ended   []bool            // likewise by index
 	words   map[string]string // codes and names, each kept once
@@ -60,7 +61,7 @@ func (b *builder) add(e *journal.Event) {
 		b.node = e.Node
 	case journal.TypeCheck:
 		if e.Check != nil {
-			b.plan(e.Check)
+			b.checks = append(b.checks, e.Check)
 		}
 	case journal.TypeStart:
 		if i, ok := b.spec(e.Spec); ok {
@@ -87,25 +88,45 @@ func (b *builder) add(e *journal.Event) {
 	}
 }
 
-// plan enters the specs of a check, in their order.
-func (b *builder) plan(c *journal.Check) {
-	for _, text := range c.Subjects {
-		id := c.ID
-		if text != "" {
-			id += "[" + text + "]"
-		}
-		if _, known := b.index[id]; known {
-			continue
-		}
-		b.index[id] = len(b.results.Specs)
-		b.ended = append(b.ended, false)
-		b.results.Specs = append(b.results.Specs, Spec{
-			ID: id, Text: c.Text, Labels: orEmpty(c.Labels), Subject: parseSubject(text),
-		})
+// plan enters the specs of the checks read so far, in their order. It waits
+// for all of them, so that the list is made at its size.
+func (b *builder) plan() {
+	total := 0
+	for _, c := range b.checks {
+		total += len(c.Subjects)
 	}
+	b.results.Specs = slices.Grow(b.results.Specs, total)
+	b.ended = slices.Grow(b.ended, total)
+	if len(b.index) == 0 {
+		b.index = make(map[string]int, total)
+	}
+	subjects := map[string]*Subject{"": nil}
+	for _, c := range b.checks {
+		for _, text := range c.Subjects {
+			id := c.ID
+			if text != "" {
+				id += "[" + text + "]"
+			}
+			if _, known := b.index[id]; known {
+				continue
+			}
+			subject, known := subjects[text]
+			if !known {
+				subject = parseSubject(text)
+				subjects[text] = subject
+			}
+			b.index[id] = len(b.results.Specs)
+			b.ended = append(b.ended, false)
+			b.results.Specs = append(b.results.Specs, Spec{ID: id, Text: c.Text, Labels: orEmpty(c.Labels), Subject: subject})
+		}
+	}
+	b.checks = nil
 }
 
 func (b *builder) spec(id string) (int, bool) {
+	if b.checks != nil {
+		b.plan()
+	}
 	i, ok := b.index[id]
 	if !ok {
 		b.strange++
@@ -121,7 +142,6 @@ func (b *builder) end(i int, e *journal.Event) {
 	if s.Started.IsZero() && e.Outcome.Code != verdict.NotRun {
 		s.Started = e.Time // settled from the inventory, without running
 	}
-	s.Measurements = slices.Clip(s.Measurements)
 	b.ended[i] = true
 }
 
@@ -136,6 +156,7 @@ func (b *builder) word(text string) string {
 
 // settle fills what only the whole journal tells.
 func (b *builder) settle() {
+	b.plan()
 	r := b.results
 	r.Run.ID, r.Run.Tool, r.Run.Host, r.Run.Args = b.run.ID, b.run.Tool, b.run.Host, orEmpty(b.run.Args)
 	r.Run.Simulated, r.Run.Loopback = b.run.Simulated, b.run.Loopback

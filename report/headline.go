@@ -1,20 +1,21 @@
 package report
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/peerproof/peerproof/fixtures/verdict"
 )
 
-// Number writes a figure in fixed point with four significant digits or more,
-// without trailing zeros.
+// Number writes a figure in fixed point, with four significant digits where it
+// is below 1000 and one decimal where it is above, without trailing zeros.
 func Number(v float64) string {
-	digits := 4
-	for limit := 1.0; digits > 0 && (v >= limit || -v >= limit); limit *= 10 {
-		digits--
+	digits := 1
+	if magnitude := math.Abs(v); magnitude > 0 && magnitude < 1000 {
+		digits = min(12, 3-int(math.Floor(math.Log10(magnitude))))
 	}
-	text := strconv.FormatFloat(v, 'f', max(1, digits), 64)
+	text := strconv.FormatFloat(v, 'f', digits, 64)
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}

@@ -26,7 +26,6 @@ func (d *document) properties(s *report.Spec) *[]junit.Property {
 	if s.Verdict == verdict.Waived {
 		add("waived", s.Message)
 	}
-	add("marks", d.results.Run.Marks())
 	for _, slot := range s.Subject.Slots() {
 		if g := d.gpus[slot]; g != nil {
 			add(slot+".bus_id", g.BusID)

@@ -39,6 +39,7 @@ type Progress struct {
 	once  sync.Once
 
 	mu      sync.Mutex // guards the fields below, and out
+	silent  bool       // what is told happened before
 	started time.Time
 	total   int
 	counts  report.Counts
@@ -105,10 +106,27 @@ func (p *Progress) Close() {
 	})
 }
 
+// Replay takes note of an event from before the run was resumed. A spec that
+// was not run then will be now.
+func (p *Progress) Replay(e journal.Event) {
+	if e.Type == journal.TypeEnd && e.Outcome != nil && e.Outcome.Code == verdict.NotRun {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = true
+	p.event(e)
+	p.silent = false
+}
+
 // Event takes note of one event of the journal and shows what is worth it.
 func (p *Progress) Event(e journal.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.event(e)
+}
+
+func (p *Progress) event(e journal.Event) {
 	switch e.Type {
 	case journal.TypeRun:
 		p.begin(e.Run)
@@ -146,7 +164,8 @@ func (p *Progress) Event(e journal.Event) {
 	case journal.TypeNote:
 		p.say(wrap("note: ", 6, p.o.width(), e.Text))
 	case journal.TypeResume:
-		p.say("resumed\n")
+		clear(p.running) // what ran when it was interrupted
+		p.say(fmt.Sprintf("resumed: %d of %d specs have a verdict\n", p.counts.Total(), p.total))
 	case journal.TypeFinish:
 		p.doing = "finishing"
 	default:
@@ -270,6 +289,9 @@ func (p *Progress) say(lines string) {
 // print writes whole lines above the status line. Trouble with the output is
 // no trouble of the run.
 func (p *Progress) print(lines string) {
+	if p.silent {
+		return
+	}
 	p.clear()
 	io.WriteString(p.out, lines) //nolint:errcheck // see above
 	p.printed = p.now()

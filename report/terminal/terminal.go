@@ -151,7 +151,7 @@ func wrap(first string, indent, width int, text string) string {
 	return b.String() + "\n"
 }
 
-// plural counts a noun.
+// countText is a number and its noun.
 func countText(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

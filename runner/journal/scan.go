@@ -44,67 +44,45 @@ func Scan(r io.Reader, fn func(Event) error) error {
 	return c.scan(r, fn)
 }
 
-// Recover is Scan for a reader that wants all that is left of a damaged
-// journal: it calls broken for each line that does not fit, hands on the event
-// in it if there is one, and goes on from there.
-func Recover(r io.Reader, fn func(Event) error, broken func(*BrokenError)) error {
-	c := chain{broken: broken}
-	return c.scan(r, fn)
-}
-
 // chain is where a journal stands: how many lines it has, and the hash of the
 // last one.
 type chain struct {
 	lines  uint64
 	prev   string
-	offset int64              // bytes so far
-	broken func(*BrokenError) // where set, a line that does not fit is no end
+	offset int64 // bytes so far
 }
 
 // add takes note of one more line, given without its newline.
 func (c *chain) add(line []byte) {
-	sum := sha256.Sum256(line)
-	c.prev = hex.EncodeToString(sum[:])
+	c.prev = hash(line)
 	c.lines++
 	c.offset += int64(len(line)) + 1
+}
+
+func hash(line []byte) string {
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:])
 }
 
 func (c *chain) scan(r io.Reader, fn func(Event) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
-	for at := 1; ; at++ {
-		line = line[:0]
+	for {
 		var err error
-		for {
-			var part []byte
-			part, err = in.ReadSlice('\n')
-			line = append(line, part...)
-			if !errors.Is(err, bufio.ErrBufferFull) || len(line) > maxLine {
-				break
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF) && len(line) == 0:
+		at := int(c.lines) + 1
+		line, err = readLine(in, line[:0], at, c.offset)
+		if err == io.EOF { //nolint:errorlint // readLine returns it bare
 			return nil
-		case errors.Is(err, io.EOF):
-			return &TornError{Line: at, Offset: c.offset}
-		case len(line) > maxLine:
-			return &BrokenError{at, fmt.Sprintf("longer than %d bytes", maxLine)}
-		case err != nil:
-			return fmt.Errorf("read journal: line %d: %w", at, err)
 		}
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		e, what := c.event(line)
+		if err != nil {
+			return err
+		}
+		e, what := decode(line)
+		if what == "" {
+			what = c.fits(&e)
+		}
 		if what != "" {
-			if c.broken == nil {
-				return &BrokenError{at, what}
-			}
-			c.broken(&BrokenError{at, what})
-			if e.Type == "" {
-				c.add(line)
-				continue
-			}
-			c.lines = e.Seq - 1 // the next line is held against this one
+			return &BrokenError{at, what}
 		}
 		c.add(line)
 		if err := fn(e); err != nil {
@@ -113,20 +91,52 @@ func (c *chain) scan(r io.Reader, fn func(Event) error) error {
 	}
 }
 
-// event decodes a line and says what is wrong with it, "" if nothing is.
-func (c *chain) event(line []byte) (e Event, what string) {
+// readLine appends the next line to buf, without its newline. After the last
+// one it returns io.EOF; at and offset tell where the line begins.
+func readLine(in *bufio.Reader, buf []byte, at int, offset int64) ([]byte, error) {
+	var err error
+	for {
+		var part []byte
+		part, err = in.ReadSlice('\n')
+		buf = append(buf, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) || len(buf) > maxLine {
+			break
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF) && len(buf) == 0:
+		return buf, io.EOF
+	case errors.Is(err, io.EOF):
+		return buf, &TornError{Line: at, Offset: offset}
+	case len(buf) > maxLine:
+		return buf, &BrokenError{at, fmt.Sprintf("longer than %d bytes", maxLine)}
+	case err != nil:
+		return buf, fmt.Errorf("read journal: line %d: %w", at, err)
+	}
+	return bytes.TrimSuffix(buf, []byte("\n")), nil
+}
+
+// decode decodes a line and says what is wrong with it, "" if nothing is; then
+// the event is empty.
+func decode(line []byte) (e Event, what string) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return Event{}, "is no event: " + err.Error()
 	}
-	switch {
-	case e.Seq != c.lines+1:
-		return e, fmt.Sprintf("has sequence number %d, expected %d: lines were lost or added", e.Seq, c.lines+1)
-	case e.Prev != c.prev:
-		return e, "does not carry the hash of the line before: that line was changed"
-	case e.Type == "":
-		return e, "is no event: it has no type"
-	case c.lines == 0 && (e.Type != TypeRun || e.Run == nil):
-		return e, fmt.Sprintf("is of type %q: a journal begins with a run", e.Type)
+	if e.Type == "" {
+		return Event{}, "is no event: it has no type"
 	}
 	return e, ""
+}
+
+// fits says what is wrong with an event as the next one, "" if nothing is.
+func (c *chain) fits(e *Event) (what string) {
+	switch {
+	case e.Seq != c.lines+1:
+		return fmt.Sprintf("has sequence number %d, expected %d: lines were lost or added", e.Seq, c.lines+1)
+	case e.Prev != c.prev:
+		return "does not carry the hash of the line before: that line was changed"
+	case c.lines == 0 && (e.Type != TypeRun || e.Run == nil):
+		return fmt.Sprintf("is of type %q: a journal begins with a run", e.Type)
+	}
+	return ""
 }
