@@ -1,16 +1,23 @@
 package report
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Plain makes text from a node or a driver safe to show: control characters
-// and marks that change the direction of writing are removed, tabs become
-// spaces, bytes that are no UTF-8 and characters that XML forbids become
+// styled is a sequence that steers a terminal, as ECMA-48 forms it.
+var styled = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
+
+// Plain makes text from a node or a driver safe to show: colours, control
+// characters and marks that change the direction of writing are removed, tabs
+// become spaces, bytes that are no UTF-8 and characters that XML forbids become
 // U+FFFD. Lines stay.
 func Plain(text string) string {
+	if strings.ContainsRune(text, '\x1b') {
+		text = styled.ReplaceAllString(text, "")
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':

@@ -224,6 +224,7 @@ func (p *Progress) end(e journal.Event) {
 		delete(p.running, e.Spec)
 	}
 	p.counts.Add(s.Verdict)
+	p.doing = "between specs"
 	check := p.checks[s.Check()]
 	if check != nil {
 		check.counts.Add(s.Verdict)
@@ -236,8 +237,8 @@ func (p *Progress) end(e journal.Event) {
 		p.failure(&s)
 	}
 	if check != nil && check.counts.Total() == check.total && p.o.Level == Normal && !p.o.TTY {
-		p.say(fmt.Sprintf("%*s/%d  %-40s %s  %.1f s\n", len(itoa(p.total)), itoa(p.counts.Total()), p.total,
-			report.Line(s.Check()), countsText(check.counts), check.seconds))
+		p.say(fit(fmt.Sprintf("%*d/%d  %-28s %s, %.1f s", len(itoa(p.total)), p.counts.Total(), p.total,
+			report.Line(s.Check()), countsText(check.counts), check.seconds), p.o.width()) + "\n")
 	}
 }
 
@@ -253,7 +254,7 @@ func (p *Progress) failure(s *report.Spec) {
 	case n <= limit:
 		p.say(p.specLine(s))
 	case n == limit+1:
-		p.say(fmt.Sprintf("       more of %s with %s are counted, the summary has them\n", report.Line(s.Check()), report.Line(s.Code)))
+		p.say(wrap("       ", 7, p.o.width(), "further "+s.Check()+" with "+s.Code+" are only counted here, the summary has them"))
 	}
 }
 
@@ -264,16 +265,16 @@ func following(code string) bool { return code == verdict.BlockedBy || code == v
 func (p *Progress) specLine(s *report.Spec) string {
 	text := report.Line(s.ID)
 	if s.Code != "" {
-		text += "  " + s.Code
+		text += " " + report.Line(s.Code)
 	}
 	if m := s.Figure(); m != nil {
-		text += "  " + report.FigureText(m)
+		text += ", " + report.FigureText(m)
 	}
 	if s.Verdict != verdict.Pass && s.Message != "" {
 		text += ": " + report.Line(s.Message)
 	}
 	if s.Verdict == verdict.Pass && s.Duration > 0 {
-		text += fmt.Sprintf("  %.2f s", s.Duration)
+		text += fmt.Sprintf(", %.2f s", s.Duration)
 	}
 	line := wrap("       ", 7, p.o.width(), text)
 	return p.o.word(s.Verdict) + line[6:]

@@ -18,9 +18,9 @@ const maxNamed = 12
 // where the reports lie.
 func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	out := bufio.NewWriter(w)
-	s := summary{out: out, o: o, r: r, models: map[string]string{}}
+	s := summary{out: out, o: o, busIDs: map[string]string{}}
 	for i := range r.GPUs {
-		s.models[r.GPUs[i].Slot] = r.GPUs[i].BusID
+		s.busIDs[r.GPUs[i].Slot] = r.GPUs[i].BusID
 	}
 	marks := r.Run.Marks()
 	out.WriteString(o.banner(strings.TrimSpace(marks + " summary")))
@@ -38,7 +38,7 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 		s.briefly(groups, v)
 	}
 	for _, warning := range r.Warnings {
-		out.WriteString(wrap("WARNING: ", 9, o.width(), warning))
+		out.WriteString(o.paint(red, "WARNING:") + wrap("         ", 9, o.width(), warning)[8:])
 	}
 	if len(files) > 0 {
 		out.WriteString(wrap("reports: ", 9, o.width(), strings.Join(files, "  ")))
@@ -98,8 +98,7 @@ func group(specs []report.Spec) []*alike {
 type summary struct {
 	out    *bufio.Writer
 	o      Options
-	r      *report.Results
-	models map[string]string // bus ids by slot
+	busIDs map[string]string // by slot
 }
 
 // group writes one failure in full and names those like it.
@@ -107,9 +106,9 @@ func (s *summary) group(g *alike) {
 	f, width := g.first, s.o.width()
 	const indent = 7
 	pad := strings.Repeat(" ", indent)
-	head := report.Line(f.ID) + "  " + report.Line(f.Code)
+	head := report.Line(f.ID) + " " + report.Line(f.Code)
 	if f.Path != "" {
-		head += "  path " + report.Line(f.Path)
+		head += ", path " + report.Line(f.Path)
 	}
 	s.out.WriteString(s.o.word(f.Verdict) + wrap(pad, indent, width, head)[6:])
 	if m := f.Figure(); m != nil {
@@ -118,12 +117,8 @@ func (s *summary) group(g *alike) {
 	if f.Message != "" {
 		s.out.WriteString(wrap(pad, indent, width, f.Message))
 	}
-	if !following(f.Code) {
-		for _, slot := range f.Subject.Slots() {
-			if id := s.models[slot]; id != "" {
-				s.out.WriteString(wrap(pad, indent, width, slot+" is "+id))
-			}
-		}
+	if where := s.where(f.Subject); where != "" && !following(f.Code) {
+		s.out.WriteString(wrap(pad, indent, width, where))
 	}
 	if f.Hint != "" {
 		s.out.WriteString(wrap(pad+"hint: ", indent+6, width, f.Hint))
@@ -131,6 +126,17 @@ func (s *summary) group(g *alike) {
 	if len(g.others) > 0 {
 		s.out.WriteString(wrap(pad, indent, width, "and "+itoa(len(g.others))+" more: "+names(g.others)))
 	}
+}
+
+// where says at which bus ids a subject's GPUs are.
+func (s *summary) where(subject *report.Subject) string {
+	var all []string
+	for _, slot := range subject.Slots() {
+		if id := s.busIDs[slot]; id != "" {
+			all = append(all, slot+" is "+report.Line(id))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // names are the subjects of specs, the first of many.

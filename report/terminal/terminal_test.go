@@ -1,0 +1,286 @@
+package terminal
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/report/internal/sample"
+	"github.com/peerproof/peerproof/runner/journal"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// clean says what is wrong with output for a person: control characters other
+// than the display's own, lines wider than the terminal.
+func clean(t interface{ Errorf(string, ...any) }, got string, width int, own ...string) {
+	for _, sequence := range own {
+		got = strings.ReplaceAll(got, sequence, "\n")
+	}
+	for line := range strings.Lines(got) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.ContainsFunc(line, unicode.IsControl) || !utf8.ValidString(line) || strings.ContainsRune(line, '\u202e') {
+			t.Errorf("control characters reach the terminal: %q", line)
+		}
+		if n := utf8.RuneCountInString(line); n > width {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
+// show plays a journal at its own pace and returns what is shown.
+func show(events []journal.Event, o Options) string {
+	var out bytes.Buffer
+	now := sample.Start
+	p := newProgress(&out, o, func() time.Time { return now })
+	for _, e := range events {
+		now = e.Time
+		p.Event(e)
+		p.refresh()
+	}
+	close(p.ended) // nothing ticks
+	p.Close()
+	return out.String()
+}
+
+func TestProgress(t *testing.T) {
+	events := sample.Broken().Events()
+	for name, o := range map[string]Options{
+		"log.txt":     {},
+		"verbose.txt": {Level: Verbose},
+		"tty.txt":     {TTY: true},
+		"narrow.txt":  {Width: 40},
+	} {
+		got := show(events, o)
+		clean(t, got, o.width(), "\r\x1b[K")
+		golden(t, name, strings.ReplaceAll(got, "\r\x1b[K", "<redrawn>\n"))
+	}
+	if got := show(events, Options{Level: Quiet}); got != "" {
+		t.Errorf("quiet shows %q", got)
+	}
+}
+
+func TestStatusLineFollowsASlowSpec(t *testing.T) {
+	j := new(sample.Journal).Add(journal.Event{Type: journal.TypeRun, Run: sample.Run()})
+	j.Check("dereference/read", "x", nil, "gpu0->gpu1", "gpu1->gpu0")
+	j.Spec("dereference/read[gpu0->gpu1]", nil)
+	var out bytes.Buffer
+	now := sample.Start
+	p := newProgress(&out, Options{TTY: true}, func() time.Time { return now })
+	for _, e := range j.Events() {
+		p.Event(e)
+	}
+	now = now.Add(75 * time.Second)
+	p.refresh()
+	const want = "[0/2]  1:15  dereference/read[gpu0->gpu1]: copying 64 MiB repeatedly (75 s)"
+	if p.status != want {
+		t.Errorf("status line %q, want %q", p.status, want)
+	}
+	// Without a terminal the log must show life too, and not more often than needed.
+	out.Reset()
+	p.o.TTY, p.status, p.printed = false, "", now
+	for range 60 {
+		now = now.Add(time.Second)
+		p.refresh()
+	}
+	if n := strings.Count(out.String(), "dereference/read[gpu0->gpu1]"); n != 6 {
+		t.Errorf("%d lines in a minute:\n%s", n, out.String())
+	}
+}
+
+func TestFailuresAlikeAreCounted(t *testing.T) {
+	j := new(sample.Journal).Add(journal.Event{Type: journal.TypeRun, Run: sample.Run()})
+	var subjects []string
+	for range 300 {
+		subjects = append(subjects, "gpu"+itoa(len(subjects)))
+	}
+	j.Check("memory/patterns", "x", nil, subjects...)
+	j.Check("health/xid", "x", nil, subjects...)
+	for _, s := range subjects {
+		j.Settled("memory/patterns["+s+"]", verdict.Errorf(verdict.BlockedBy, "blocked"))
+		j.Settled("health/xid["+s+"]", verdict.Failf("xid", "Xid 79"))
+	}
+	got := show(j.Events(), Options{})
+	if n := strings.Count(got, "\n"); n > 20 {
+		t.Errorf("%d lines for 600 failures of two kinds:\n%s", n, got)
+	}
+	r, err := report.Build(strings.NewReader(j.Finish("done", 1).String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Summary(&out, r, nil, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "and 299 more: gpu1, gpu2") != 2 || strings.Count(got, "\n") > 25 {
+		t.Errorf("summary of 600 failures of two kinds:\n%s", got)
+	}
+	if fail, blocked := strings.Index(out.String(), "health/xid"), strings.Index(out.String(), "memory/patterns"); fail > blocked {
+		t.Error("what follows from other failures stands before them")
+	}
+}
+
+func TestReplay(t *testing.T) {
+	j := new(sample.Journal).Add(journal.Event{Type: journal.TypeRun, Run: sample.Run()})
+	j.Check("dereference/read", "x", nil, "gpu0->gpu1", "gpu1->gpu0")
+	j.Spec("dereference/read[gpu0->gpu1]", sample.Pass)
+	j.Settled("dereference/read[gpu1->gpu0]", verdict.Errorf(verdict.NotRun, "interrupted"))
+	var out bytes.Buffer
+	p := newProgress(&out, Options{}, time.Now)
+	for _, e := range j.Events() {
+		p.Replay(e)
+	}
+	if out.Len() > 0 {
+		t.Errorf("old events are shown: %q", out.String())
+	}
+	p.Event(journal.Event{Type: journal.TypeResume})
+	if got := out.String(); got != "resumed: 1 of 2 specs have a verdict\n" {
+		t.Errorf("got %q", got)
+	}
+	p.Event(journal.Event{Type: journal.TypeEnd, Spec: "dereference/read[gpu1->gpu0]", Outcome: sample.Pass})
+	if p.counts != (report.Counts{Pass: 2}) {
+		t.Errorf("counts %+v", p.counts)
+	}
+}
+
+func TestProgressIsSafeForSeveralGoroutines(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(&out, Options{TTY: true})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for _, e := range sample.Broken().Events() {
+				p.Event(e)
+			}
+		})
+	}
+	all.Wait()
+	p.Close()
+	p.Close()
+	if !strings.HasSuffix(out.String(), "\n") && !strings.HasSuffix(out.String(), "\r\x1b[K") {
+		t.Errorf("the status line stays: %q", out.String()[max(0, out.Len()-80):])
+	}
+}
+
+func TestSummary(t *testing.T) {
+	r, err := report.Build(strings.NewReader(sample.Broken().String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{"out/results.json", "out/junit.xml", "out/journal.jsonl"}
+	for name, o := range map[string]Options{"summary.txt": {}, "summary-narrow.txt": {Width: 40}} {
+		var out bytes.Buffer
+		if err := Summary(&out, r, files, o); err != nil {
+			t.Fatal(err)
+		}
+		clean(t, out.String(), o.width())
+		golden(t, name, out.String())
+	}
+	var plain, coloured bytes.Buffer
+	Summary(&plain, r, files, Options{})
+	Summary(&coloured, r, files, Options{Color: true})
+	got := coloured.String()
+	for _, sequence := range []string{"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m", "\x1b[0m"} {
+		got = strings.ReplaceAll(got, sequence, "")
+	}
+	if got != plain.String() {
+		t.Error("colours change more than colours")
+	}
+}
+
+func TestSummaryOfADamagedJournal(t *testing.T) {
+	text := sample.Broken().String()
+	lines := strings.SplitAfter(text, "\n")
+	r, err := report.Build(strings.NewReader(strings.Join(append(lines[:14:14], lines[15:30]...), "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Summary(&out, r, nil, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(out.String(), "WARNING:") != 2 || !strings.Contains(out.String(), "HASH CHAIN IS BROKEN") {
+		t.Errorf("got\n%s", out.String())
+	}
+	clean(t, out.String(), 80)
+}
+
+func TestSummaryOfHostileText(t *testing.T) {
+	text := rapid.Map(rapid.SliceOf(rapid.OneOf(rapid.SampledFrom([]string{
+		"\x1b[2J", "\x1b]0;title\a", "\u009b1A", "\u202e", "\xff", "\r", "\n", "\t", strings.Repeat("x", 10_000), strings.Repeat("word ", 5000),
+	}), rapid.String())), func(all []string) string { return strings.Join(all, "") })
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(name string) string { return text.Draw(rt, name) }
+		v := rapid.SampledFrom([]verdict.Verdict{verdict.Fail, verdict.Error, verdict.Skip, verdict.Waived}).Draw(rt, "verdict")
+		o := Options{Width: rapid.IntRange(40, 200).Draw(rt, "width")}
+		r := &report.Results{
+			Warnings: []string{draw("warning")}, Verdict: v,
+			GPUs: []report.GPU{{Slot: "gpu0", BusID: draw("bus")}},
+			Specs: []report.Spec{{
+				ID: "a/b[gpu0]", Verdict: v, Code: draw("code"), Message: draw("message"), Hint: draw("hint"), Path: draw("path"),
+				Subject:      &report.Subject{GPU: "gpu0"},
+				Measurements: []verdict.Measurement{{Name: draw("name"), Unit: draw("unit"), Value: 1}},
+			}},
+		}
+		r.Counts.Add(v)
+		var out bytes.Buffer
+		if err := Summary(&out, r, []string{draw("file")}, o); err != nil {
+			rt.Fatal(err)
+		}
+		clean(rt, out.String(), o.Width)
+		j := new(sample.Journal)
+		run := sample.Run()
+		run.Tool, run.Node = draw("tool"), draw("node")
+		j.Add(journal.Event{Type: journal.TypeRun, Run: run})
+		n := sample.Node(1)
+		n.GPUs[0].Model, n.Driver.NVML = draw("model"), draw("driver")
+		j.Add(journal.Event{Type: journal.TypeNode, Node: n})
+		j.Check("a/b", draw("requirement"), nil, "gpu0")
+		j.Add(journal.Event{Type: journal.TypeStart, Spec: "a/b[gpu0]"})
+		j.Add(journal.Event{Type: journal.TypeStep, Spec: "a/b[gpu0]", Text: draw("step")})
+		j.Add(journal.Event{Type: journal.TypeNote, Text: draw("note")})
+		j.Add(journal.Event{Type: journal.TypeEnd, Spec: "a/b[gpu0]", Outcome: &verdict.Outcome{Verdict: v, Code: draw("code"), Message: draw("message")}})
+		o.TTY = true
+		clean(rt, show(j.Events(), o), o.Width, "\r\x1b[K")
+	})
+}
+
+func TestDetect(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if o := Detect(file, os.Getenv); o.TTY || o.Color || o.Width != 80 {
+		t.Errorf("a file is taken for a terminal: %+v", o)
+	}
+}
