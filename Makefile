@@ -4,6 +4,9 @@ CLANG     ?= clang-19
 # go-nvml declares functions that NVML has deprecated; cgo would print pages.
 export CGO_ENABLED = 1
 export CGO_CFLAGS  = -g -O2 -Wno-deprecated-declarations
+# go-nvml binds NVML lazily: where gcc defaults to -z now, the binary would not
+# start on a machine without it. Go refuses this flag in a source file.
+export CGO_LDFLAGS = -Wl,-z,lazy
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS   = -X github.com/peerproof/peerproof/runner/cli.Version=$(VERSION)
 # A machine without a real GPU runs the main job on this simulated node.
