@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -44,6 +45,15 @@ type childEnd struct {
 	broken string // it wrote something that is no message
 }
 
+// childEnv is what every child's environment has beside the caller's: CUDA
+// numbers devices as NVML does, and loads every kernel before it is needed (the
+// first launch of a lazily loaded one may wait for a device that a resident
+// kernel keeps busy); Ginkgo writes plain text, and does not end the process
+// where a suite has a focus.
+var childEnv = []string{
+	"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_MODULE_LOADING=EAGER", "GINKGO_NO_COLOR=TRUE", "GINKGO_EDITOR_INTEGRATION=TRUE",
+}
+
 // starter runs functions on one OS thread that never ends. A child dies with
 // the thread that started it (Pdeathsig), so it must be a thread that stays.
 var starter = sync.OnceValue(func() chan<- func() {
@@ -76,7 +86,7 @@ func startChild(command []string, t task, env []string, reports chan<- report) (
 	c.cmd.Stdout, c.cmd.Stderr = pipes[0][1], pipes[1][1]
 	c.cmd.ExtraFiles = []*os.File{pipes[2][1]}
 	c.cmd.WaitDelay = drainFor // for standard input
-	c.cmd.Env = append(os.Environ(), append([]string{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_MODULE_LOADING=EAGER"}, env...)...)
+	c.cmd.Env = slices.Concat(os.Environ(), childEnv, env)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	starter() <- func() { started <- c.cmd.Start() }

@@ -3,6 +3,7 @@ package runner
 import (
 	"bufio"
 	"bytes"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"time"
@@ -15,9 +16,49 @@ const (
 	leakStep     = 5 * time.Millisecond
 )
 
+// leakWatch looks for goroutines that outlive their spec.
+type leakWatch struct {
+	// floor is the least number of goroutines that was seen between two nodes
+	// of the tree. It saves the profile, which costs as much as a small spec:
+	// where there are no more than that, none of them is a spec's.
+	floor int
+	looks int
+}
+
+// sureLooks is how many specs of a tree are looked at closely whatever the
+// number of goroutines, until the floor can be trusted: a goroutine that just
+// ends may have raised it.
+const sureLooks = 16
+
+// count takes note of the number of goroutines; it is called when no node of a
+// spec runs, and says whether there are more than there should be.
+func (l *leakWatch) count() (more bool) {
+	n := runtime.NumGoroutine()
+	if l.floor == 0 || n < l.floor {
+		l.floor = n
+	}
+	return n > l.floor
+}
+
 // leaked names the function of a goroutine that a spec started and that still
 // runs, or "". It is called when no node of a spec runs.
-func leaked() string {
+func (l *leakWatch) leaked() string {
+	if l.looks++; l.looks > sureLooks {
+		for tries := 0; l.count(); tries++ {
+			if tries == 3 {
+				return lingering()
+			}
+			runtime.Gosched() // Ginkgo's own, of the node before, is about to end
+		}
+		return ""
+	}
+	l.count()
+	return lingering()
+}
+
+// lingering gives goroutines with a spec's label a moment to end, and names
+// one that does not.
+func lingering() string {
 	for until := time.Now().Add(leakPatience); ; time.Sleep(leakStep) {
 		name := labelled()
 		if name == "" || time.Now().After(until) {
@@ -27,7 +68,7 @@ func leaked() string {
 }
 
 // labelled names the function with which the first goroutine that carries a
-// spec's label began, and where it is now.
+// spec's label began, or "" if none does.
 func labelled() string {
 	var profile bytes.Buffer
 	// Form 1 is text: per group of goroutines a line of addresses, their
@@ -44,10 +85,12 @@ func labelled() string {
 		switch {
 		case strings.HasPrefix(line, "# labels:") && strings.Contains(line, specLabel):
 			inside = true
-		case inside && strings.HasPrefix(line, "#\t"):
-			name = frame(line, name)
-		case inside:
+		case inside && !strings.HasPrefix(line, "#"):
 			return name
+		case inside:
+			if f := frame(line); f != "" {
+				name = "goroutine " + f // the last one is where it began
+			}
 		}
 	}
 	return name
@@ -56,11 +99,18 @@ func labelled() string {
 // frame is the function and place of a line such as
 //
 //	#	0x4a1b2c	example/suite.watch.func1+0x1c	/src/suite/watch.go:12
-func frame(line, otherwise string) string {
-	fields := strings.Split(line, "\t")
+//
+// or "" where they say nothing to the author of a suite.
+func frame(line string) string {
+	fields := strings.FieldsFunc(line, func(r rune) bool { return r == '\t' })
 	if len(fields) < 4 {
-		return otherwise
+		return ""
 	}
 	function, _, _ := strings.Cut(fields[2], "+0x")
-	return "goroutine " + function + " (" + fields[3] + ")"
+	for _, ours := range []string{"runtime.", "runtime/pprof.", "github.com/onsi/ginkgo/", "github.com/peerproof/peerproof/runner."} {
+		if strings.HasPrefix(function, ours) {
+			return ""
+		}
+	}
+	return function + " (" + strings.TrimSpace(fields[3]) + ")"
 }

@@ -42,20 +42,37 @@ func newLayout(f *File) layout {
 		}
 		p.bus = busID(p.domain, p.number, 0)
 	}
+	ports := map[string]int{} // root ports given below each root
+	tops := map[int]string{}  // the root port above a PCIe switch, by its first GPU
 	for i := range l.gpus {
 		p := &l.gpus[i]
-		first := slices.IndexFunc(f.numa, func(n int) bool { return n == f.numa[i] })
-		p.root = fmt.Sprintf("pci%04x:%02x", p.domain, l.gpus[first].number-3)
-		port := p.number // the bus whose root port leads to the GPU
-		for _, group := range f.switches {
-			if at := slices.Index(group, i); at >= 0 {
-				top := l.gpus[slices.Min(group)]
-				p.above = []string{busID(top.domain, top.number-3, 1), busID(top.domain, top.number-2, 0), busID(top.domain, top.number-1, at)}
+		first := 0
+		for l.gpus[first].domain != p.domain || f.numa[first] != f.numa[i] {
+			first++ // at the latest, i is its own root's first
+		}
+		rootBus := l.gpus[first].number - 3
+		p.root = fmt.Sprintf("pci%04x:%02x", p.domain, rootBus)
+		newPort := func() string {
+			n := ports[p.root]
+			ports[p.root]++
+			return fmt.Sprintf("%04x:%02x:%02x.%x", p.domain, rootBus, n%31+1, n/31)
+		}
+		at, group := -1, []int(nil)
+		for _, g := range f.switches {
+			if k := slices.Index(g, i); k >= 0 {
+				at, group = k, g
 			}
 		}
-		if p.above == nil {
-			p.above = []string{busID(p.domain, port-3, 1)}
+		if at < 0 {
+			p.above = []string{newPort()}
+			continue
 		}
+		lead := slices.Min(group)
+		if tops[lead] == "" {
+			tops[lead] = newPort()
+		}
+		bus := l.gpus[lead].number
+		p.above = []string{tops[lead], busID(p.domain, bus-2, 0), busID(p.domain, bus-1, at)}
 	}
 	if f.nvlink != nil && f.nvlink.switched > 0 && f.product.major < 10 {
 		switches := map[int]int{7: 6, 8: 6, 9: 4}[f.product.major] // HGX-2, HGX A100, HGX H100

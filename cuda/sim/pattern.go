@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"runtime"
 	"sync"
+	"unsafe"
 
 	"github.com/peerproof/peerproof/cuda/kernels"
 )
@@ -59,17 +60,40 @@ func fillPiece(b []byte, seed, origin uint64) {
 		b, origin = b[1:], origin+1
 	}
 	z := seed + (origin/8+1)*golden
-	for ; len(b) >= 32; b = b[32:] {
-		put(b[0:8], word(z))
-		put(b[8:16], word(z+golden))
-		put(b[16:24], word(z+golden*2&math.MaxUint64))
-		put(b[24:32], word(z+golden*3&math.MaxUint64))
-		z += golden * 4 & math.MaxUint64
-		origin += 32
+	for w := words(b); len(w) >= 4; w = w[4:] {
+		w[0] = word(z)
+		w[1] = word(z + step1)
+		w[2] = word(z + step2)
+		w[3] = word(z + step3)
+		z += step4
+		b, origin = b[32:], origin+32
+	}
+	for ; len(b) >= 8; b = b[8:] {
+		put(b, word(z))
+		z += golden
+		origin += 8
 	}
 	for i := range b {
 		b[i] = kernels.Pattern(seed, origin+uint64(i))
 	}
+}
+
+// The steps of several words, which overflow as uint64 arithmetic does.
+const (
+	step1 = golden
+	step2 = golden * 2 & math.MaxUint64
+	step3 = golden * 3 & math.MaxUint64
+	step4 = golden * 4 & math.MaxUint64
+)
+
+// words is a buffer as 64-bit words of a little-endian machine, which every
+// host of an NVIDIA GPU is; nil where it is not aligned.
+func words(b []byte) []uint64 {
+	at := unsafe.Pointer(unsafe.SliceData(b))
+	if uintptr(at)%8 != 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint64)(at), len(b)/8)
 }
 
 // verifyPattern counts the bytes that are not the pattern's, and says at which
@@ -88,34 +112,36 @@ func verifyPattern(b []byte, seed, origin uint64) (wrong, first uint64) {
 
 func verifyPiece(b []byte, seed, origin uint64) (wrong, first uint64) {
 	first = math.MaxUint64
-	single := func(i int) {
-		if b[i] != kernels.Pattern(seed, origin+uint64(i)) {
-			wrong++
-			first = min(first, origin+uint64(i))
+	found := func(diff uint64, at uint64) {
+		n, i := wrongBytes(diff)
+		wrong += n
+		if n > 0 {
+			first = min(first, at+i)
 		}
 	}
 	for len(b) > 0 && origin%8 != 0 {
-		single(0)
+		found(uint64(b[0]^kernels.Pattern(seed, origin)), origin)
 		b, origin = b[1:], origin+1
 	}
 	z := seed + (origin/8+1)*golden
-	for ; len(b) >= 32; b = b[32:] {
-		diff := get(b[0:8]) ^ word(z) | get(b[8:16]) ^ word(z+golden) |
-			get(b[16:24]) ^ word(z+golden*2&math.MaxUint64) | get(b[24:32]) ^ word(z+golden*3&math.MaxUint64)
-		if diff != 0 {
-			for i := range 4 {
-				n, at := wrongBytes(get(b[8*i:]) ^ word(z+golden*uint64(i)))
-				wrong += n
-				if n > 0 {
-					first = min(first, origin+uint64(8*i)+at)
-				}
-			}
+	for w := words(b); len(w) >= 4; w = w[4:] {
+		d0, d1, d2, d3 := w[0]^word(z), w[1]^word(z+step1), w[2]^word(z+step2), w[3]^word(z+step3)
+		if d0|d1|d2|d3 != 0 {
+			found(d0, origin)
+			found(d1, origin+8)
+			found(d2, origin+16)
+			found(d3, origin+24)
 		}
-		z += golden * 4 & math.MaxUint64
-		origin += 32
+		z += step4
+		b, origin = b[32:], origin+32
+	}
+	for ; len(b) >= 8; b = b[8:] {
+		found(get(b)^word(z), origin)
+		z += golden
+		origin += 8
 	}
 	for i := range b {
-		single(i)
+		found(uint64(b[i]^kernels.Pattern(seed, origin+uint64(i))), origin+uint64(i))
 	}
 	return wrong, first
 }

@@ -82,7 +82,7 @@ var faults = []fault{
 	{spec: "bandwidth/host-to-device[gpu1]", want: "fail below-floor", node: pcie, keys: "{kind: pcie-link, gpu: 1, idle: {gen: 3, width: 16}, loaded: {gen: 3, width: 16}}"},
 	{spec: "bandwidth/device-to-host[gpu1]", want: "fail below-floor", node: pcie, keys: "{kind: pcie-link, gpu: 1, idle: {gen: 4, width: 8}, loaded: {gen: 4, width: 8}}"},
 	{spec: "bandwidth/local[gpu1]", want: "fail below-floor", keys: "{kind: slow, gpu: 1, factor: 0.5, when: always}"},
-	{spec: "bandwidth/local[gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, gpu: 1, offset: 3145728, bit: 1}"},
+	{spec: "bandwidth/local[gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, gpu: 1, offset: 1572864, bit: 1}"},
 }
 
 // file is the node file of a fault, or of the node without it.

@@ -37,7 +37,7 @@ func init() {
 	})
 	suite("node-timeout", func() {}, fixtures.Around(func() {
 		BeforeEach(func(ctx SpecContext) {
-			if CurrentSpecReport().LeafNodeText == "mini/bad[gpu1->gpu2]" {
+			if CurrentSpecReport().LeafNodeText == "mini/bad[gpu4->gpu1]" {
 				time.Sleep(2 * time.Second)
 			}
 		}, NodeTimeout(50*time.Millisecond), GracePeriod(10*time.Millisecond))
@@ -45,10 +45,17 @@ func init() {
 	suite("aborts", func() { AbortSuite("stop everything") })
 	suite("tree-panic", func() {}, fixtures.Around(func() { panic("no tree today") }))
 	suite("tree-error", func() {}, fixtures.Around(func() { AddReportEntry("not while the tree is built") }))
+	suite("tree-exit", func() {}, fixtures.Around(func() {
+		Describe("inside", func() { panic("Ginkgo ends the process for this") })
+	}))
 	suites["twice"] = func() {
+		onOne(func() {})
+		fixtures.Specify("mini/bad", fixtures.Whole, nil, "is declared elsewhere too", func(*fixtures.Node) {})
+	}
+	suites["focused"] = func() { // a focus leaves the specs of the plan out
 		innocents()
-		onOne(func() {})
-		onOne(func() {})
+		fixtures.Specify("mini/bad", fixtures.GPUs, nil, "is crowded out", func(*fixtures.GPU) {}, fixtures.Needs(),
+			fixtures.Around(func() { FIt("a guest", func() {}) }))
 	}
 	suites["sleepy"] = func() { // long enough for somebody to interfere
 		innocents()

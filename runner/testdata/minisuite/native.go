@@ -25,13 +25,13 @@ import (
 func onOne(bad func(), options ...fixtures.Option) {
 	fixtures.Specify("mini/bad", fixtures.OrderedPairs, nil, "is bad on one pair", func(p *fixtures.Pair) {
 		By("looking at " + p.String())
-		if p.String() == "gpu1->gpu2" {
+		if p.String() == "gpu4->gpu1" {
 			bad()
 		}
 	}, append(options, fixtures.Needs())...)
 }
 
-// suite is innocents around one check that misbehaves on gpu1->gpu2.
+// suite is innocents around one check that misbehaves on gpu4->gpu1.
 func suite(name string, bad func(), options ...fixtures.Option) {
 	suites[name] = func() {
 		innocents()
