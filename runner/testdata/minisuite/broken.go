@@ -62,7 +62,7 @@ func init() {
 		fixtures.Specify("mini/bad", fixtures.GPUs, nil, "sleeps on gpu1", func(g *fixtures.GPU) {
 			By("sleeping")
 			if g.Slot == 1 {
-				time.Sleep(3 * time.Second)
+				time.Sleep(1500 * time.Millisecond)
 			}
 		}, fixtures.Needs())
 	}
