@@ -177,9 +177,9 @@ func (p *Progress) begin(r *journal.Run) {
 		return
 	}
 	run := report.Run{Simulated: r.Simulated, Loopback: r.Loopback}
-	title := r.Tool + ", " + r.Host
+	title := r.Host + ", " + r.Tool
 	if r.Node != "" {
-		title = r.Tool + ", node " + r.Node
+		title = "node " + r.Node + ", " + r.Tool
 	}
 	if marks := run.Marks(); marks != "" {
 		title = marks + ": " + title

@@ -71,6 +71,8 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
+
+		SuggestionsMinimumDistance: 2,
 	}
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

@@ -21,7 +21,9 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "Print the ids that would run, without running them",
 		Long: `List prints the ids of the specs that run would test with the same flags, one a
 line and in order. It discovers the node but tests nothing and writes nothing.
-It exits with 5 where nothing is selected.`,
+It exits with 5 where nothing is selected.
+
+` + names(),
 		Example: `  peerproof list                                      on this server
   peerproof list --node hgx-h200-8 -k "write-ce and gpu3" on a simulated one
   peerproof list --node pcie-4 -m "data" --json           with texts and labels`,
@@ -46,6 +48,10 @@ func (a *app) list(cmd *cobra.Command, t *target, asJSON bool) error {
 	ctx, stop := interrupts(cmd.Context())
 	defer stop()
 	node, err := runner.Inventory(ctx, o)
+	if ctx.Err() != nil {
+		a.exit = runner.ExitInterrupted
+		return nil
+	}
 	if err != nil {
 		return err
 	}

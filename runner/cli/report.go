@@ -1,8 +1,10 @@
 package cli
 
 import (
-	"bufio"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -11,12 +13,13 @@ import (
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/junit"
 	"github.com/peerproof/peerproof/report/terminal"
+	"github.com/peerproof/peerproof/runner"
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
 // The files of a run's folder.
 const (
-	journalName = "journal.jsonl"
+	journalName = runner.JournalFile
 	resultsName = "results.json"
 	junitName   = "junit.xml"
 )
@@ -45,17 +48,49 @@ func writeReports(r *report.Results, dir, junitCopy string) ([]string, error) {
 	return append(files, filepath.Join(dir, journalName)), nil
 }
 
-// replay calls fn for each event of a folder's journal.
-func replay(dir string, fn func(journal.Event)) error {
+// open opens the journal of a run's folder.
+func open(dir string) (*os.File, error) {
 	file, err := os.Open(filepath.Join(dir, journalName))
+	if err != nil {
+		if info, e := os.Stat(dir); e == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("there is no " + journalName + "; expected the folder that a run left")
+		}
+		return nil, errors.New(cause(err).Error() + "; expected the folder that a run left")
+	}
+	return file, nil
+}
+
+// results reads the journal of a run's folder.
+func results(dir string) (*report.Results, error) {
+	file, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := report.Build(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; expected the journal of a run", journalName, err)
+	}
+	return r, nil
+}
+
+// replay calls fn for each event of a folder's journal. What is wrong with it
+// is for whoever goes on with it.
+func replay(dir string, fn func(journal.Event)) error {
+	file, err := open(dir)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return journal.Recover(bufio.NewReader(file), func(e journal.Event) error {
+	var torn *journal.TornError
+	err = journal.Recover(file, func(e journal.Event) error {
 		fn(e)
 		return nil
 	}, func(*journal.BrokenError) {})
+	if errors.As(err, &torn) {
+		return nil
+	}
+	return err
 }
 
 func (a *app) reportCommand() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/terminal"
 	"github.com/peerproof/peerproof/runner"
-	"github.com/peerproof/peerproof/runner/journal"
 )
 
 // runFlags are the flags of run.
@@ -40,6 +40,8 @@ journal.jsonl (everything, as it happened), node.json (the inventory),
 results.json and junit.xml. A GPU that hangs or crashes costs its own specs and
 never the report.
 
+` + names() + `
+
 Exit codes: 0 all good, 1 something failed or could not be decided,
 2 interrupted, 3 internal error, 4 usage, 5 nothing was tested.`,
 		Example: `  peerproof run                                the GPUs of this server
@@ -57,7 +59,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 	cmd.Flags().SortFlags = false
 	f.flags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "", "the folder to make (default peerproof-HOST-TIME here)")
+	flags.StringVar(&f.out, "out", "", "the folder to make: `DIR` (default peerproof-HOST-TIME)")
 	expect(flags, "out", "a folder that does not exist yet")
 	flags.StringVar(&f.resume, "resume", "", "go on with the interrupted run in folder `DIR`")
 	expect(flags, "resume", "the folder of an interrupted run")
@@ -66,7 +68,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 	expect(flags, "maxfail", "a whole number from 1")
 	flags.StringVar(&f.lastFailed, "last-failed", "", "only what failed or erred in the run in folder `DIR`")
 	expect(flags, "last-failed", "the folder that a run left")
-	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that one spec may take, `D` such as 30s (default: each check's own, mostly 30s)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that one spec may take: `D` such as 30s")
 	expect(flags, "timeout", "a duration above zero, such as 30s or 2m")
 	flags.StringVar(&f.junit, "junitxml", "", "write the JUnit report to `FILE` too")
 	expect(flags, "junitxml", "a file to write")
@@ -87,9 +89,9 @@ func (f *runFlags) options(a *app, cmd *cobra.Command) (runner.Options, error) {
 	if set("resume") {
 		others := given(cmd, "node", "profile", "keyword", "labels", "preset", "loopback", "out", "exitfirst", "maxfail", "last-failed", "timeout")
 		if len(others) > 0 {
-			return runner.Options{}, usagef("--resume with %s: expected no other flag that changes the run, it goes on as it began", oneOf(others))
+			return runner.Options{}, usagef("--resume with %s: expected no other flag that changes the run, it goes on as it began", strings.Join(others, ", "))
 		}
-		return runner.Options{Tool: tool(), Args: a.args, Resume: f.resume}, f.resumable()
+		return runner.Options{Tool: tool(), Args: a.args, Resume: f.resume}, nil
 	}
 	switch {
 	case f.first && set("maxfail"):
@@ -107,23 +109,13 @@ func (f *runFlags) options(a *app, cmd *cobra.Command) (runner.Options, error) {
 		return o, err
 	}
 	o.MaxFail, o.Timeout, o.Out = f.maxFail, f.timeout, f.out
-	if set("out") {
-		if err := newFolder(f.out); err != nil {
-			return o, err
-		}
+	if set("out") && f.out == "" {
+		return o, usagef("--out %q: expected the name of a folder to make", f.out)
 	}
 	if set("last-failed") {
 		o.Selection.Only, err = lastFailed(f.lastFailed)
 	}
 	return o, err
-}
-
-// resumable says what is wrong with the folder of --resume.
-func (f *runFlags) resumable() error {
-	if _, err := results(f.resume); err != nil {
-		return usagef("--resume %s: %w", f.resume, err)
-	}
-	return nil
 }
 
 func (a *app) run(cmd *cobra.Command, f *runFlags) error {
@@ -135,6 +127,11 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 		if err := writable(f.junit); err != nil {
 			return err
 		}
+	}
+	if only := o.Selection.Only; only != nil && len(only) == 0 {
+		a.exit = runner.ExitNothing
+		_, err := fmt.Fprintf(a.stdout, "nothing failed or erred in %s: there is nothing to run\n", f.lastFailed)
+		return err
 	}
 	ctx, stop := interrupts(cmd.Context())
 	defer stop()
@@ -148,7 +145,7 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 	}
 	progress := terminal.NewProgress(a.stdout, display)
 	defer progress.Close()
-	o.Observe = func(e journal.Event) { progress.Event(e) }
+	o.Observe = progress.Event
 	if o.Resume != "" {
 		if err := replay(o.Resume, progress.Replay); err != nil {
 			return usagef("--resume %s: %w", o.Resume, err)
@@ -197,21 +194,6 @@ func interrupts(parent context.Context) (context.Context, func()) {
 		stop()
 		signal.Stop(broken)
 	}
-}
-
-// newFolder refuses a folder that cannot be made, before anything else is done.
-func newFolder(path string) error {
-	if path == "" {
-		return usagef("--out \"\": expected a folder that does not exist yet")
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return usagef("--out %s: exists; expected a folder that does not exist yet, nothing is written over", path)
-	}
-	parent := filepath.Dir(filepath.Clean(path))
-	if err := canMake(parent); err != nil {
-		return usagef("--out %s: cannot be made in %s: %w; expected a folder that can be written to", path, parent, err)
-	}
-	return nil
 }
 
 // writable refuses a file that cannot be written at the end of the run.

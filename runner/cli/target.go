@@ -2,9 +2,6 @@ package cli
 
 import (
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +12,6 @@ import (
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/verdict"
-	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/runner"
 )
 
@@ -30,18 +26,23 @@ type target struct {
 
 func (t *target) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&t.node, "node", "", "test a simulated node instead of the real GPUs: a node `FILE`, or "+oneOf(sim.Names()))
+	f.StringVar(&t.node, "node", "", "test a simulated node, not the real GPUs: `FILE|NAME`")
 	expect(f, "node", "a node file, or "+oneOf(sim.Names()))
-	f.StringVar(&t.profile, "profile", "", "what the server should have: a profile `FILE`, or "+oneOf(profile.Names()))
+	f.StringVar(&t.profile, "profile", "", "what the server should have: `FILE|NAME`")
 	expect(f, "profile", "a profile file, or "+oneOf(profile.Names()))
-	f.StringVarP(&t.keyword, "keyword", "k", "", "only ids for which `EXPR` is true: words joined by and, or, not, ()")
+	f.StringVarP(&t.keyword, "keyword", "k", "", "only ids for which `EXPR` is true: words, and, or, not, ()")
 	expect(f, "keyword", `an expression such as "bandwidth and not gpu3"`)
-	f.StringVarP(&t.labels, "labels", "m", "", "only checks whose `LABELS` match: labels joined by &&, ||, !, ()")
+	f.StringVarP(&t.labels, "labels", "m", "", "only checks whose `LABELS` match: labels, &&, ||, !, ()")
 	expect(f, "labels", `labels such as "bandwidth && !slow"`)
-	f.StringVar(&t.preset, "preset", "", "a `NAME`d selection: "+oneOf(fixtures.Presets)+` (default "acceptance")`)
+	f.StringVar(&t.preset, "preset", "", "a selection by its `NAME`: "+oneOf(fixtures.Presets)+", the default is acceptance")
 	expect(f, "preset", oneOf(fixtures.Presets))
 	f.BoolVar(&t.loopback, "loopback", false, "each GPU is its own peer: for a server with one GPU")
 	expect(f, "loopback", "true or false")
+}
+
+// names is the part of a help text that lists what is embedded.
+func names() string {
+	return "Embedded nodes: " + strings.Join(sim.Names(), ", ") + ".\nEmbedded profiles: " + strings.Join(profile.Names(), ", ") + "."
 }
 
 // options reads the files and checks the expressions.
@@ -55,7 +56,7 @@ func (t *target) options(a *app) (runner.Options, error) {
 	if t.node != "" {
 		file, err := sim.Load(t.node)
 		if err != nil {
-			return o, usagef("--node: %w", err)
+			return o, nodeError(err)
 		}
 		o.Node, o.NodeText = file.Name, file.Text()
 	}
@@ -69,12 +70,21 @@ func (t *target) options(a *app) (runner.Options, error) {
 	return o, nil
 }
 
-// given are the flags of a command that the user set, as typed.
+// nodeError adds what was expected where a whole file cannot be used.
+func nodeError(err error) error {
+	var file *sim.FileError
+	if errors.As(err, &file) && file.Line == 0 && !strings.Contains(file.Problem, "embedded") {
+		return usagef("--node: %w; expected a node file, or %s", err, oneOf(sim.Names()))
+	}
+	return usagef("--node: %w", err)
+}
+
+// given are the flags of a command that the user set.
 func given(cmd *cobra.Command, names ...string) []string {
 	var set []string
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			set = append(set, "--"+name)
+			set = append(set, dashed(f, f.Shorthand))
 		}
 	}
 	return set
@@ -101,19 +111,6 @@ func lastFailed(dir string) (map[string]bool, error) {
 		}
 	}
 	return ids, nil
-}
-
-// results reads the journal of a run's folder.
-func results(dir string) (*report.Results, error) {
-	file, err := os.Open(filepath.Join(dir, journalName))
-	if err != nil {
-		if info, e := os.Stat(dir); e == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.New("there is no " + journalName + "; expected the folder that a run left")
-		}
-		return nil, errors.New(cause(err).Error() + "; expected the folder that a run left")
-	}
-	defer file.Close()
-	return report.Build(file)
 }
 
 // oneOf writes "a, b or c".

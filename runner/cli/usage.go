@@ -61,7 +61,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%s: %v; %s", cmd.CommandPath(), err, takes(cmd, ""))
 }
 
-// dashed is a flag as it is typed; name is how it was given.
+// dashed is a flag as it is typed, by its long name or its letter.
 func dashed(f *pflag.Flag, name string) string {
 	if f.Shorthand != "" && name == f.Shorthand {
 		return "-" + f.Shorthand

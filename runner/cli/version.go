@@ -12,37 +12,41 @@ import (
 // -X github.com/peerproof/peerproof/runner/cli.Version=0.1.0.
 var Version string
 
-// release is the version, or what the Go tool knows of it.
+// release is the version, or which commit the program was built from.
 func release() string {
 	if Version != "" {
 		return Version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
+	revision, changed := commit()
+	if len(revision) > 12 {
+		revision = revision[:12]
 	}
-	return "devel"
+	if changed {
+		revision += "-dirty"
+	}
+	return "devel+" + revision
 }
 
 // tool is how reports name the program.
 func tool() string { return "peerproof " + release() }
 
 // commit is the revision that the program was built from, as the Go tool
-// stamped it.
-func commit() string {
+// stamped it, and whether there were local changes.
+func commit() (revision string, changed bool) {
+	revision = "unknown"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return revision, false
 	}
-	revision, changed := "unknown", ""
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
+		switch s.Key {
+		case "vcs.revision":
 			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = " (with local changes)"
+		case "vcs.modified":
+			changed = s.Value == "true"
 		}
 	}
-	return revision + changed
+	return revision, changed
 }
 
 func (a *app) versionCommand() *cobra.Command {
@@ -50,7 +54,11 @@ func (a *app) versionCommand() *cobra.Command {
 		Use: "version", Short: "Say which peerproof this is", Args: noArguments,
 		Example: "  peerproof version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\ncommit %s\n%s %s/%s\n", tool(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			revision, changed := commit()
+			if changed {
+				revision += " (with local changes)"
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\ncommit %s\n%s %s/%s\n", tool(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
