@@ -25,7 +25,7 @@ func createFolder(path string, first journal.Event) (*journal.Writer, journal.Ev
 	parent := filepath.Dir(filepath.Clean(path))
 	hidden, err := os.MkdirTemp(parent, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return refuse(fmt.Sprintf("no folder can be made in %s: %s", parent, reasonOf(err)))
+		return refuse(fmt.Sprintf("no folder can be made in %s: %s; expected a folder that can be written to", parent, reasonOf(err)))
 	}
 	var w *journal.Writer
 	err = os.Chmod(hidden, 0o755)
