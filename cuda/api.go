@@ -13,8 +13,11 @@ type DevicePtr uint64
 // C functions. The tag names the exported symbol, with its version suffix, so
 // that a missing one can be named. Open fills it from libcuda.so.1; package
 // sim fills it with functions over host memory. Handles (CUcontext, CUstream,
-// CUevent, CUmodule, CUfunction) are opaque uintptrs. As in the driver, most
-// calls act on the context that is current on the calling OS thread.
+// CUevent, CUmodule, CUfunction, CUgraph, CUgraphExec, CUmemoryPool) are opaque
+// uintptrs. As in the driver, most calls act on the context that is current on
+// the calling OS thread. A function whose tag says optional is nil where the
+// driver is older than it; the methods that need it then return an error that
+// Unavailable knows.
 type API struct {
 	Init             func(flags uint32) Result                                `sym:"cuInit"`
 	DriverGetVersion func(version *int32) Result                              `sym:"cuDriverGetVersion"`
@@ -67,6 +70,36 @@ type API struct {
 	// LaunchKernel's params point at one uint64 each: every kernel of package
 	// kernels takes 64-bit parameters only.
 	LaunchKernel func(function uintptr, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes uint32, stream uintptr, params *unsafe.Pointer, extra unsafe.Pointer) Result `sym:"cuLaunchKernel"`
+
+	// A copy of rows between the memory of any two contexts.
+	Memcpy3DPeerAsync func(copy *Memcpy3DPeer, stream uintptr) Result `sym:"cuMemcpy3DPeerAsync,optional"`
+
+	StreamBeginCapture func(stream uintptr, mode uint32) Result                `sym:"cuStreamBeginCapture_v2,optional"`
+	StreamEndCapture   func(stream uintptr, graph *uintptr) Result             `sym:"cuStreamEndCapture,optional"`
+	GraphInstantiate   func(exec *uintptr, graph uintptr, flags uint64) Result `sym:"cuGraphInstantiateWithFlags,optional"`
+	GraphLaunch        func(exec, stream uintptr) Result                       `sym:"cuGraphLaunch,optional"`
+	GraphExecDestroy   func(exec uintptr) Result                               `sym:"cuGraphExecDestroy,optional"`
+	GraphDestroy       func(graph uintptr) Result                              `sym:"cuGraphDestroy,optional"`
+
+	MemGetAllocationGranularity func(bytes *uintptr, prop *MemAllocationProp, option uint32) Result                 `sym:"cuMemGetAllocationGranularity,optional"`
+	MemAddressReserve           func(ptr *DevicePtr, bytes, alignment uintptr, hint DevicePtr, flags uint64) Result `sym:"cuMemAddressReserve,optional"`
+	MemAddressFree              func(ptr DevicePtr, bytes uintptr) Result                                           `sym:"cuMemAddressFree,optional"`
+	MemCreate                   func(handle *uint64, bytes uintptr, prop *MemAllocationProp, flags uint64) Result   `sym:"cuMemCreate,optional"`
+	MemRelease                  func(handle uint64) Result                                                          `sym:"cuMemRelease,optional"`
+	MemMap                      func(ptr DevicePtr, bytes, offset uintptr, handle, flags uint64) Result             `sym:"cuMemMap,optional"`
+	MemUnmap                    func(ptr DevicePtr, bytes uintptr) Result                                           `sym:"cuMemUnmap,optional"`
+	// MemSetAccess and MemPoolSetAccess read count descriptions.
+	MemSetAccess func(ptr DevicePtr, bytes uintptr, desc *MemAccessDesc, count uintptr) Result `sym:"cuMemSetAccess,optional"`
+
+	MemPoolCreate         func(pool *uintptr, props *MemPoolProps) Result                  `sym:"cuMemPoolCreate,optional"`
+	MemPoolDestroy        func(pool uintptr) Result                                        `sym:"cuMemPoolDestroy,optional"`
+	MemPoolSetAccess      func(pool uintptr, desc *MemAccessDesc, count uintptr) Result    `sym:"cuMemPoolSetAccess,optional"`
+	MemAllocFromPoolAsync func(ptr *DevicePtr, bytes uintptr, pool, stream uintptr) Result `sym:"cuMemAllocFromPoolAsync,optional"`
+	MemFreeAsync          func(ptr DevicePtr, stream uintptr) Result                       `sym:"cuMemFreeAsync,optional"`
+
+	IPCGetMemHandle   func(handle *IPCHandle, ptr DevicePtr) Result               `sym:"cuIpcGetMemHandle,optional"`
+	IPCOpenMemHandle  func(ptr *DevicePtr, handle IPCHandle, flags uint32) Result `sym:"cuIpcOpenMemHandle_v2,optional"`
+	IPCCloseMemHandle func(ptr DevicePtr) Result                                  `sym:"cuIpcCloseMemHandle,optional"`
 
 	// Annotate tells the driver which spec is about to run. The real driver
 	// has no such call and ignores it; a simulated node draws its noise from it.
@@ -126,6 +159,8 @@ const (
 	AttrPCIDomainID         = 50
 	AttrComputeMajor        = 75
 	AttrComputeMinor        = 76
+	AttrVirtualMemory       = 102 // AllocVMM works
+	AttrMemoryPools         = 115 // AllocPool works
 )
 
 // P2P attributes (CUdevice_P2PAttribute).

@@ -17,7 +17,10 @@ type Bundle struct {
 	// NVML is go-nvml's library; its Init opens libnvidia-ml.so.1. Before a
 	// function that older drivers lack, ask HasNVML.
 	NVML nvml.Interface
-	Host Host
+	// OpenNCCL opens the collective library; nil where there cannot be one.
+	// Bundle.NCCL asks it.
+	OpenNCCL func() (*NCCL, error)
+	Host     Host
 }
 
 // Host is the part of the operating system that a check reads.

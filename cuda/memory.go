@@ -10,6 +10,7 @@ type Buffer struct {
 	context *Context
 	ptr     DevicePtr
 	bytes   uint64
+	free    func() error // how Close gives it back; nil: cuMemFree
 }
 
 // Ptr is the buffer's address.
@@ -28,6 +29,9 @@ func (b *Buffer) Close() error {
 	}
 	ptr := b.ptr
 	b.ptr = 0
+	if b.free != nil {
+		return b.free()
+	}
 	return b.context.do("cuMemFree", func() Result { return b.context.api.MemFree(ptr) })
 }
 

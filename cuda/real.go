@@ -21,6 +21,7 @@ func Real() *Bundle {
 	return &Bundle{
 		OpenCUDA: OpenCUDA,
 		NVML:     nvml.New(),
+		OpenNCCL: OpenNCCL,
 		Host: Host{
 			Name:      name,
 			FS:        os.DirFS("/"),
