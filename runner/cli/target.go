@@ -25,11 +25,8 @@ type target struct {
 }
 
 func (t *target) flags(cmd *cobra.Command) {
+	t.nodeFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&t.node, "node", "", "test a simulated node, not the real GPUs: `FILE|NAME`")
-	expect(f, "node", "a node file, or "+oneOf(sim.Names()))
-	f.StringVar(&t.profile, "profile", "", "what the server should have: `FILE|NAME`")
-	expect(f, "profile", "a profile file, or "+oneOf(profile.Names()))
 	f.StringVarP(&t.keyword, "keyword", "k", "", "only ids for which `EXPR` is true: words, and, or, not, ()")
 	expect(f, "keyword", `an expression such as "bandwidth and not gpu3"`)
 	f.StringVarP(&t.labels, "labels", "m", "", "only checks whose `LABELS` match: labels, &&, ||, !, ()")
@@ -38,6 +35,15 @@ func (t *target) flags(cmd *cobra.Command) {
 	expect(f, "preset", oneOf(fixtures.Presets))
 	f.BoolVar(&t.loopback, "loopback", false, "each GPU is its own peer: for a server with one GPU")
 	expect(f, "loopback", "true or false")
+}
+
+// nodeFlags are those that say which node it is and what it should be.
+func (t *target) nodeFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&t.node, "node", "", "test a simulated node, not the real GPUs: `FILE|NAME`")
+	expect(f, "node", "a node file, or "+oneOf(sim.Names()))
+	f.StringVar(&t.profile, "profile", "", "what the server should have: `FILE|NAME`")
+	expect(f, "profile", "a profile file, or "+oneOf(profile.Names()))
 }
 
 // names is the part of a help text that lists what is embedded.
