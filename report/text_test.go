@@ -76,7 +76,8 @@ func TestHeadline(t *testing.T) {
 		{
 			"the figure that misses its floor decides",
 			report.Spec{Verdict: verdict.Fail, Code: "below-floor", Message: "slow", Measurements: []verdict.Measurement{
-				{Name: "copies", Value: 16}, {Name: "a", Value: 50, Unit: "GB/s", Floor: 44, Theoretical: 63},
+				{Name: "copies", Value: 16},
+				{Name: "a", Value: 50, Unit: "GB/s", Floor: 44, Theoretical: 63},
 				{Name: "b", Value: 38.2, Unit: "GB/s", Floor: 44.1, Theoretical: 63},
 			}},
 			"fail below-floor, 38.2 GB/s (floor 44.1, theory 63): slow",
@@ -99,8 +100,10 @@ func TestReproduce(t *testing.T) {
 		want string
 	}{
 		{nil, `peerproof run -k 'a/b[gpu0->gpu1]'`},
-		{[]string{"run", "--node", "it's.yaml", "--out", "x", "-k", "c/d", "--loopback", "-v", "--timeout=3s"},
-			`peerproof run --node 'it'\''s.yaml' --loopback --timeout=3s -k 'a/b[gpu0->gpu1]'`},
+		{
+			[]string{"run", "--node", "it's.yaml", "--out", "x", "-k", "c/d", "--loopback", "-v", "--timeout=3s"},
+			`peerproof run --node 'it'\''s.yaml' --loopback --timeout=3s -k 'a/b[gpu0->gpu1]'`,
+		},
 		{[]string{"run", "--profile=hgx-h200-8", "--resume", "y"}, `peerproof run --profile=hgx-h200-8 -k 'a/b[gpu0->gpu1]'`},
 		{[]string{"run", "--node"}, `peerproof run --node -k 'a/b[gpu0->gpu1]'`},
 	} {

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -17,8 +16,8 @@ const maxNamed = 12
 // hint, of those alike the first; what was skipped and why; the counts; and
 // where the reports lie.
 func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
-	out := bufio.NewWriter(w)
-	s := summary{out: out, o: o, busIDs: map[string]string{}}
+	var out strings.Builder
+	s := summary{out: &out, o: o, busIDs: map[string]string{}}
 	for i := range r.GPUs {
 		s.busIDs[r.GPUs[i].Slot] = r.GPUs[i].BusID
 	}
@@ -52,7 +51,8 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 		last += ", " + marks + ": " + whatItMeans(&r.Run)
 	}
 	out.WriteString(o.banner(last))
-	return out.Flush()
+	_, err := io.WriteString(w, out.String())
+	return err
 }
 
 // whatItMeans says in words what the marks of a run stand for.
@@ -96,7 +96,7 @@ func group(specs []report.Spec) []*alike {
 }
 
 type summary struct {
-	out    *bufio.Writer
+	out    *strings.Builder
 	o      Options
 	busIDs map[string]string // by slot
 }

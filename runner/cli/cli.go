@@ -45,7 +45,7 @@ func (a *app) fail(err error) int {
 	if usage := (*runner.UsageError)(nil); errors.As(err, &usage) && !errors.As(err, &internal) {
 		exit = runner.ExitUsage
 	}
-	fmt.Fprintln(a.stderr, "peerproof: "+report.Cut(report.Line(err.Error()), maxError, "…"))
+	_, _ = fmt.Fprintln(a.stderr, "peerproof: "+report.Cut(report.Line(err.Error()), maxError, "…")) // there is nobody else to tell
 	return exit
 }
 

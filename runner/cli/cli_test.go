@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"peerproof": func() {
-			os.Exit(cli.Main(os.Args[1:])) //nolint:forbidigo // this is the program under test
+			os.Exit(cli.Main(os.Args[1:]))
 		},
 	})
 }
@@ -28,6 +28,12 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			// A program under the race detector otherwise sleeps for a second
+			// before it exits.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			return nil
+		},
 		Condition: func(name string) (bool, error) {
 			if name == "gpu" {
 				_, err := os.Stat("/sys/module/nvidia")
