@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -36,11 +37,14 @@ func judgeIdentity(g fixtures.Facts, all []fixtures.Facts) (code, message string
 		switch {
 		case g.UUID == other.UUID:
 			return "duplicate-identity", fmt.Sprintf("gpu%d and gpu%d both have the UUID %s", g.Slot, other.Slot, g.UUID)
-		case g.BusID == other.BusID:
-			return "duplicate-identity", fmt.Sprintf("gpu%d and gpu%d both have the bus id %s", g.Slot, other.Slot, g.BusID)
+		case g.BusID == other.BusID || nvmlBusID(g) == nvmlBusID(other):
+			return "duplicate-identity", fmt.Sprintf("gpu%d and gpu%d both have the bus id %s", g.Slot, other.Slot, nvmlBusID(g))
 		case g.Serial != "" && g.Serial == other.Serial:
 			return "duplicate-identity", fmt.Sprintf("gpu%d and gpu%d both have the serial %s", g.Slot, other.Slot, g.Serial)
 		}
 	}
 	return "", ""
 }
+
+// nvmlBusID is where NVML says that a GPU is; slots are where PCI says.
+func nvmlBusID(g fixtures.Facts) string { return cmp.Or(g.NVMLBusID, g.BusID) }
