@@ -311,7 +311,7 @@ func (p *process) moduleGetFunction(handle *uintptr, mod uintptr, name *byte) cu
 			n++
 		}
 		text := strings.Clone(unsafe.String(name, n))
-		if _, known := kernels.Params[text]; !known || kernelBodies[text] == nil || !strings.Contains(m.image, ".entry "+text+"(") {
+		if _, known := kernels.Params[text]; !known || !strings.Contains(m.image, ".entry "+text+"(") {
 			return cuda.ErrNotFound
 		}
 		*handle = p.newHandle(&function{m, text})

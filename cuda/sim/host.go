@@ -71,9 +71,6 @@ func (p *process) files() fs.FS {
 		t.file("sys/class/dmi/id/product_name", p.file.Name+"\n")
 		t.file("sys/class/dmi/id/product_serial", newSerial(p.file.Name+" host", -1)+"\n")
 	}
-	if env.nccl {
-		t.file("usr/lib/x86_64-linux-gnu/libnccl.so.2", "")
-	}
 	t.dir("sys/bus/pci/devices")
 	if env.wsl {
 		return fstest.MapFS(t) // the host behind WSL keeps PCI to itself

@@ -43,7 +43,11 @@ func (p *process) launchKernel(fn uintptr, gridX, gridY, gridZ, blockX, blockY, 
 			}
 			l.args = append(l.args, *(*uint64)(at))
 		}
-		kernelBodies[f.name](l)
+		body := kernelBodies[f.name]
+		if body == nil { // a kernel that is not simulated yet
+			return cuda.ErrNotSupported
+		}
+		body(l)
 		return cuda.Success
 	})
 }

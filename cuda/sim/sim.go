@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,7 @@ func Names() []string {
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
 	}
+	slices.Sort(files) // "a-b.yaml" comes before "a.yaml", but "a" before "a-b"
 	return files
 }
 
