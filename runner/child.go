@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -67,9 +68,10 @@ var starter = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// startChild starts a child with a task and environment variables of its own.
+// startChild starts a child with a task, the encoded inventory that goes with a
+// plan, and environment variables of its own.
 // What it says, and at last how it ended, arrives at reports.
-func startChild(command []string, t task, env []string, reports chan<- report) (*child, error) {
+func startChild(command []string, t task, inventory []byte, env []string, reports chan<- report) (*child, error) {
 	input, err := json.Marshal(t)
 	if err != nil {
 		return nil, fmt.Errorf("encode task: %w", err)
@@ -82,7 +84,7 @@ func startChild(command []string, t task, env []string, reports chan<- report) (
 		}
 	}
 	c := &child{cmd: exec.Command(command[0], command[1:]...), gone: make(chan struct{})}
-	c.cmd.Stdin = bytes.NewReader(input)
+	c.cmd.Stdin = io.MultiReader(bytes.NewReader(input), bytes.NewReader(inventory))
 	c.cmd.Stdout, c.cmd.Stderr = pipes[0][1], pipes[1][1]
 	c.cmd.ExtraFiles = []*os.File{pipes[2][1]}
 	c.cmd.WaitDelay = drainFor // for standard input

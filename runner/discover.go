@@ -16,7 +16,7 @@ var errInterrupted = errors.New("interrupted")
 // maxDiscoveries bounds the children that discovery may take. Each leaves out
 // one more question than the last, so that it is met only where a driver
 // hangs in every other call.
-const maxDiscoveries = 64
+const maxDiscoveries = 256
 
 // discover finds out what the node is made of. It is asked in a child, with a
 // deadline for each question; a question that does not return is not asked
@@ -24,7 +24,7 @@ const maxDiscoveries = 64
 func (l *ledger) discover(ctx context.Context, command []string, t task, timeout time.Duration) (*topology.Node, error) {
 	t.Kind, t.Skip = taskDiscover, map[string]string{}
 	if timeout <= 0 {
-		timeout = specDeadline
+		timeout = l.patience.spec
 	}
 	for range maxDiscoveries {
 		node, open, why, err := l.ask(ctx, command, t, timeout)
@@ -44,12 +44,12 @@ func (l *ledger) discover(ctx context.Context, command []string, t task, timeout
 // question that it did not survive, and why says how that ended.
 func (l *ledger) ask(ctx context.Context, command []string, t task, timeout time.Duration) (node *topology.Node, open, why string, err error) {
 	reports := make(chan report)
-	c, err := startChild(command, t, nil, reports)
+	c, err := startChild(command, t, nil, nil, reports)
 	if err != nil {
 		return nil, "", "", err
 	}
 	l.write(journal.Event{Type: journal.TypeChild, Child: &journal.Child{PID: c.pid(), Task: t.Kind}})
-	deadline := time.NewTimer(quietDeadline)
+	deadline := time.NewTimer(l.patience.quiet)
 	defer deadline.Stop()
 	interrupted := ctx.Done()
 	for killed := false; ; {
@@ -73,11 +73,11 @@ func (l *ledger) ask(ctx context.Context, command []string, t task, timeout time
 				deadline.Reset(timeout)
 				if m.Call != nil {
 					open = ""
-					deadline.Reset(quietDeadline)
+					deadline.Reset(l.patience.quiet)
 				}
 			case m.Kind == msgNode:
 				node, open = m.Node, ""
-				deadline.Reset(quietDeadline)
+				deadline.Reset(l.patience.quiet)
 			case m.Kind == msgFailed:
 				err = errors.New(m.Text)
 			}
@@ -88,11 +88,11 @@ func (l *ledger) ask(ctx context.Context, command []string, t task, timeout time
 			}
 			killed, why = true, fmt.Sprintf("no answer within %s", timeout)
 			c.kill()
-			deadline.Reset(reapDeadline)
+			deadline.Reset(l.patience.reap)
 		case <-interrupted:
 			killed, err, interrupted = true, errInterrupted, nil
 			c.kill()
-			deadline.Reset(reapDeadline)
+			deadline.Reset(l.patience.reap)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -35,22 +34,24 @@ func (t *task) bundle(catalogue *fixtures.Catalogue, visible []string) (*cuda.Bu
 	return file.Open(sim.History{Started: started, Visible: visible}), nil
 }
 
-// inventory decodes the node as a child with these slots visible sees it:
-// CUDA numbers the devices that it shows from 0, and no others.
-func (t *task) inventory() (*topology.Node, error) {
-	n := &topology.Node{}
-	if err := json.Unmarshal(t.Inventory, n); err != nil {
-		return nil, fmt.Errorf("task: inventory: %w", err)
-	}
-	if t.Visible != nil {
-		slots := visibleOrder(n, t.Visible)
-		for i := range n.GPUs {
-			if n.GPUs[i].CUDAOrdinal >= 0 {
-				n.GPUs[i].CUDAOrdinal = slices.Index(slots, n.GPUs[i].Slot)
-			}
+// visibleNode is the node as a child sees it that is shown these slots alone:
+// CUDA numbers them from 0, and no others. What is known of others as peers is
+// left out, which is most of a large node's inventory.
+func visibleNode(n *topology.Node, slots []int) *topology.Node {
+	order := visibleOrder(n, slots)
+	seen := *n
+	seen.GPUs = slices.Clone(n.GPUs)
+	seen.Peers = slices.Clone(n.Peers)
+	for i := range seen.GPUs {
+		g := &seen.GPUs[i]
+		if g.CUDAOrdinal >= 0 {
+			g.CUDAOrdinal = slices.Index(order, g.Slot)
+		}
+		if !slices.Contains(slots, g.Slot) && i < len(seen.Peers) {
+			seen.Peers[i] = nil
 		}
 	}
-	return n, nil
+	return &seen
 }
 
 // visibleOrder sorts slots as CUDA numbers their GPUs where all are visible,

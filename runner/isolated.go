@@ -44,7 +44,10 @@ func (s *supervisor) launch(pending []int) []int {
 		}
 	}
 	var open []int
-	for _, i := range pending {
+	for k, i := range pending {
+		if s.over() || len(s.live) >= runtime.NumCPU() {
+			return append(open, pending[k:]...)
+		}
 		if s.verdicts[i] != "" {
 			continue
 		}
@@ -54,7 +57,7 @@ func (s *supervisor) launch(pending []int) []int {
 		}
 		open = append(open, i)
 		slots := s.slots(i)
-		if s.over() || running[i] || len(s.live) >= runtime.NumCPU() || anyOf(taken, slots) {
+		if running[i] || anyOf(taken, slots) {
 			continue
 		}
 		s.sync() // such a spec may take the machine down

@@ -12,6 +12,17 @@ import (
 // requirer says whether the profile requires a spec.
 type requirer interface{ Requires(specID string) bool }
 
+// patience is how long the parent waits.
+type patience struct {
+	spec  time.Duration // for a spec or a question of discovery, where nothing else is said
+	quiet time.Duration // for a child that starts, builds a tree or gives the node back
+	// reap is for a killed child to be gone. A driver call that cannot be
+	// interrupted keeps it for ever.
+	reap time.Duration
+}
+
+var usualPatience = patience{spec: 30 * time.Second, quiet: 30 * time.Second, reap: 10 * time.Second}
+
 // ledger holds the plan and the verdict of each of its specs. All that ends a
 // spec goes through it, and through it into the journal.
 type ledger struct {
@@ -19,6 +30,7 @@ type ledger struct {
 	observe func(journal.Event)
 	profile requirer
 	maxFail int
+	patience
 
 	plan     []fixtures.Spec
 	verdicts []verdict.Verdict // by place in the plan; "" has none yet
@@ -38,7 +50,7 @@ type ledger struct {
 
 func newLedger(w *journal.Writer, observe func(journal.Event)) *ledger {
 	return &ledger{
-		journal: w, observe: observe, counts: map[verdict.Verdict]int{}, trouble: newTrouble(),
+		journal: w, observe: observe, patience: usualPatience, counts: map[verdict.Verdict]int{}, trouble: newTrouble(),
 		inputs: map[string]bool{}, measured: map[int][]verdict.Measurement{}, records: map[string]fixtures.Record{},
 	}
 }

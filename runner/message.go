@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/peerproof/peerproof/fixtures"
@@ -16,7 +15,8 @@ const (
 	taskIsolated = "isolated"
 )
 
-// task is what a child is told on its standard input.
+// task is what a child is told on its standard input. Where there is a plan,
+// the inventory follows it: a topology.Node, encoded once for all children.
 type task struct {
 	Kind        string `json:"kind"`
 	Node        string `json:"node,omitempty"`
@@ -28,8 +28,6 @@ type task struct {
 	// Skip is what discovery must not ask again, and why.
 	Skip map[string]string `json:"skip,omitempty"`
 
-	// Inventory is a topology.Node, encoded once for all children.
-	Inventory json.RawMessage `json:"inventory,omitempty"`
 	// Visible are the slots that the child may see; nil: all.
 	Visible []int                      `json:"visible,omitempty"`
 	Plan    []batch                    `json:"plan,omitempty"`

@@ -130,6 +130,23 @@ func TestTheLostCausesAreGivenUp(t *testing.T) {
 	}
 }
 
+func TestWhatOthersRestOn(t *testing.T) {
+	t.Parallel()
+	m := runMini(t, "proof")
+	want := map[string]string{"mini/aproof[gpu2]": "error crash", "mini/bad[gpu0->gpu3]": "error gpu-lost"}
+	for id := range all("mini/bad", true, "") {
+		if strings.Contains(id, "gpu2") {
+			want[id] = "error blocked-by"
+		}
+	}
+	// A lost GPU is given up once the child that met it is replaced; nobody
+	// asks for that here, so the specs go on to find it lost.
+	for _, id := range []string{"mini/bad[gpu1->gpu3]", "mini/bad[gpu4->gpu3]"} {
+		want[id] = "error gpu-lost"
+	}
+	m.want(ExitFail, want)
+}
+
 func TestMaxFailEndsTheRest(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,20 +12,9 @@ import (
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
-const (
-	// specDeadline is how long a spec, or a question of discovery, may take
-	// where nothing else is said.
-	specDeadline = 30 * time.Second
-	// quietDeadline is how long a child may say nothing while no spec runs:
-	// when it starts, builds a tree, or gives the node back.
-	quietDeadline = 30 * time.Second
-	// reapDeadline is how long a killed child may take to be gone. A driver
-	// call that cannot be interrupted keeps it for ever.
-	reapDeadline = 10 * time.Second
-	// fruitlessLimit is how many children may end without a verdict before the
-	// first spec that they were given is held to be the cause.
-	fruitlessLimit = 3
-)
+// fruitlessLimit is how many children may end without a verdict before the
+// first spec that they were given is held to be the cause.
+const fruitlessLimit = 3
 
 // supervisor runs the specs of a ledger in child processes.
 type supervisor struct {
@@ -33,6 +22,7 @@ type supervisor struct {
 	command   []string
 	task      task // what all its children are told
 	node      *topology.Node
+	inventory []byte // node, encoded
 	simulated bool
 	timeout   time.Duration // of each spec; 0: its check's own
 
@@ -70,9 +60,8 @@ func newSupervisor(l *ledger, command []string, t task, node *topology.Node, tim
 	if err != nil {
 		return nil, fmt.Errorf("encode inventory: %w", err)
 	}
-	t.Inventory = inventory
 	return &supervisor{
-		ledger: l, command: command, task: t, node: node, simulated: t.simulated(), timeout: timeout,
+		ledger: l, command: command, task: t, node: node, inventory: inventory, simulated: t.simulated(), timeout: timeout,
 		reports: make(chan report, 64), live: map[*child]*watch{}, fruitless: map[int]int{}, alarm: time.NewTimer(time.Hour),
 	}, nil
 }
@@ -144,8 +133,14 @@ func (s *supervisor) start(places []int, slots []int) *watch {
 	t := s.task
 	t.Kind, t.Plan, t.Earlier, t.Visible = taskSpecs, batches(specs), s.earlier(specs), slots
 	var env []string
+	inventory := s.inventory
 	if slots != nil {
 		t.Kind = taskIsolated
+		var err error
+		if inventory, err = json.Marshal(visibleNode(s.node, slots)); err != nil {
+			s.failure = fmt.Errorf("encode inventory: %w", err)
+			return nil
+		}
 		if !s.simulated {
 			env = append(env, "CUDA_VISIBLE_DEVICES="+visibleDevices(s.node, slots))
 		}
@@ -153,14 +148,14 @@ func (s *supervisor) start(places []int, slots []int) *watch {
 	if s.simulated {
 		t.Started = batches(s.startedSpecs())
 	}
-	c, err := startChild(s.command, t, env, s.reports)
+	c, err := startChild(s.command, t, inventory, env, s.reports)
 	if err != nil {
 		s.failure = err
 		return nil
 	}
 	w := &watch{child: c, specs: places, alone: slots != nil, running: -1}
 	s.live[c] = w
-	s.limit(w, quietDeadline)
+	s.limit(w, s.ledger.patience.quiet)
 	s.write(journal.Event{Type: journal.TypeChild, Child: &journal.Child{PID: c.pid(), Task: t.Kind, Specs: len(places)}})
 	return w
 }
@@ -182,15 +177,9 @@ func (s *supervisor) wait(ctx context.Context) {
 	}
 	select {
 	case r := <-s.reports:
-		w := s.live[r.from]
-		switch {
-		case w == nil: // given up
-		case r.end != nil:
-			s.gone(w, r.end)
-		case !w.killed:
-			s.heard(w, r.message)
-		}
+		s.take(r)
 	case <-s.alarm.C:
+		s.catchUp()
 		s.expire()
 	case <-interrupted:
 		s.stop = reasonInterrupted
@@ -202,6 +191,32 @@ func (s *supervisor) wait(ctx context.Context) {
 	}
 }
 
+// take handles what a child reports.
+func (s *supervisor) take(r report) {
+	w := s.live[r.from]
+	switch {
+	case w == nil: // given up
+	case r.end != nil:
+		s.gone(w, r.end)
+	case !w.killed:
+		s.heard(w, r.message)
+	}
+}
+
+// catchUp handles what children have said already: where this process was held
+// up (a stopped terminal), they must not pay for it. One that never stops
+// talking gets no more time by it.
+func (s *supervisor) catchUp() {
+	for began := time.Now(); time.Since(began) < time.Second; {
+		select {
+		case r := <-s.reports:
+			s.take(r)
+		case <-time.After(5 * time.Millisecond):
+			return
+		}
+	}
+}
+
 // kill ends a child, which then has a while to be gone.
 func (s *supervisor) kill(w *watch) {
 	if w.killed {
@@ -209,7 +224,7 @@ func (s *supervisor) kill(w *watch) {
 	}
 	w.killed = true
 	w.child.kill()
-	s.limit(w, reapDeadline)
+	s.limit(w, s.ledger.patience.reap)
 }
 
 // expire kills the children whose deadline is over.
@@ -241,13 +256,13 @@ func (s *supervisor) expire() {
 func (s *supervisor) allowed(w *watch) time.Duration {
 	switch {
 	case w.running < 0:
-		return quietDeadline
+		return s.ledger.patience.quiet
 	case s.timeout > 0:
 		return s.timeout
 	case s.plan[w.running].Check.Deadline > 0:
 		return s.plan[w.running].Check.Deadline
 	default:
-		return specDeadline
+		return s.ledger.patience.spec
 	}
 }
 
@@ -285,7 +300,9 @@ func (s *supervisor) heard(w *watch, m *message) {
 		w.running, w.tree = -1, nil
 	case msgReplace:
 		w.replaced = true
-		s.write(journal.Event{Type: journal.TypeReplace, Text: m.Text})
+		if w.verdicts < len(w.specs) { // else it has nothing left to be replaced for
+			s.write(journal.Event{Type: journal.TypeReplace, Text: m.Text})
+		}
 		s.kill(w)
 		return
 	case msgDone:

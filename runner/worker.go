@@ -31,7 +31,8 @@ func Worker() error {
 	}
 	dieOfSignals()
 	w := &worker{out: bufio.NewWriterSize(out, 32<<10)}
-	if err := json.NewDecoder(os.Stdin).Decode(&w.task); err != nil {
+	w.in = json.NewDecoder(os.Stdin)
+	if err := w.in.Decode(&w.task); err != nil {
 		return fmt.Errorf("worker: read task: %w", err)
 	}
 	work := w.run
@@ -74,6 +75,7 @@ func dieOfSignals() {
 // worker is a child at work.
 type worker struct {
 	task task
+	in   *json.Decoder // what follows the task
 
 	mu  sync.Mutex // guards out
 	out *bufio.Writer
@@ -138,9 +140,9 @@ func (w *worker) discover() error {
 
 // run runs the specs of the task.
 func (w *worker) run() error {
-	node, err := w.task.inventory()
-	if err != nil {
-		return err
+	node := &topology.Node{}
+	if err := w.in.Decode(node); err != nil {
+		return fmt.Errorf("read inventory: %w", err)
 	}
 	var visible []string
 	if w.task.Visible != nil {

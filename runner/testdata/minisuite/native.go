@@ -62,6 +62,19 @@ func init() {
 			os.Exit(3)
 		}
 	})
+	suites["proof"] = func() { // what others rest on crashes on gpu2, and gpu3 is lost
+		innocents()
+		fixtures.Specify("mini/aproof", fixtures.GPUs, nil, "crashes on gpu2", func(g *fixtures.GPU) {
+			if g.Slot == 2 {
+				C.crash()
+			}
+		}, fixtures.Proving(fixtures.CUDA))
+		fixtures.Specify("mini/bad", fixtures.OrderedPairs, nil, "finds gpu3 lost", func(p *fixtures.Pair) {
+			if p.To.Slot == 3 {
+				fixtures.Error("gpu-lost", "gpu3 is lost: 15")
+			}
+		})
+	}
 	suites["hangs"] = func() { // all with gpu1, and gpu2 with itself
 		innocents()
 		fixtures.Specify("mini/bad", fixtures.OrderedPairs, nil, "hangs with gpu1", func(p *fixtures.Pair) {
