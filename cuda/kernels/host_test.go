@@ -2,10 +2,12 @@ package kernels
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,8 +21,25 @@ type host struct {
 	fill   func(threads uint64, p unsafe.Pointer, bytes, seed, origin uint64)
 	verify func(threads uint64, p unsafe.Pointer, bytes, seed, origin uint64, result *[2]uint64)
 	copy   func(threads uint64, dst, src unsafe.Pointer, bytes uint64)
+	add    func(threads uint64, counter *uint64, times uint64)
 	gate   func(flag *uint32, nanoseconds uint64)
 	load   func(threads uint64, out *uint64, nanoseconds uint64)
+
+	chain    func(threads uint64, p *uint64, count, stride, seed uint64)
+	chase    func(p unsafe.Pointer, steps uint64, out *unsafe.Pointer)
+	pingpong func(store, load *uint32, rounds, first, nanoseconds uint64, result *[3]uint64, mine, other *uint32)
+	litmus   func(block, blocks, mode uint64, x, y *uint32, rounds uint64, out, mine, other *uint32, nanoseconds uint64)
+
+	pattern func(threads uint64, p *uint64, bytes, kind, seed uint64)
+	check   func(threads uint64, p *uint64, bytes, kind, seed uint64, result *[3]uint64)
+	product func(threads, kind, rounds, seed, reference uint64, out *[2]uint64)
+}
+
+// built is what buildHost made, for all tests of the process.
+var built struct {
+	once sync.Once
+	host *host
+	err  error
 }
 
 func buildHost(tb testing.TB) *host {
@@ -30,30 +49,40 @@ func buildHost(tb testing.TB) *host {
 	}
 	// What gcc reads, the go command does not see; looking at the sources makes
 	// them part of what it caches a result by.
-	for _, source := range []string{"kernels.cu", "testdata/host.c", "testdata/target.h"} {
+	for _, source := range []string{"kernels.cu", "order.cu", "pattern.cu", "product.cu", "testdata/host.c", "testdata/target.h"} {
 		if _, err := os.Stat(source); err != nil {
 			tb.Fatal(err)
 		}
 	}
+	built.once.Do(func() { built.host, built.err = compileHost(tb.TempDir()) })
+	if built.err != nil {
+		tb.Fatal(built.err)
+	}
+	return built.host
+}
+
+func compileHost(dir string) (*host, error) {
 	// An access that is not aligned to its type traps, as on a GPU.
-	object := filepath.Join(tb.TempDir(), "kernels.so")
+	object := filepath.Join(dir, "kernels.so")
 	gcc := exec.Command("gcc", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror",
 		"-fsanitize=alignment,shift,bounds", "-fsanitize-undefined-trap-on-error",
 		"-I", "testdata", "-o", object, filepath.Join("testdata", "host.c"))
 	if out, err := gcc.CombinedOutput(); err != nil {
-		tb.Fatalf("%v: %v\n%s", gcc.Args, err, out)
+		return nil, fmt.Errorf("%v: %w\n%s", gcc.Args, err, out)
 	}
 	library, err := purego.Dlopen(object, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	h := &host{}
-	purego.RegisterLibFunc(&h.fill, library, "host_fill")
-	purego.RegisterLibFunc(&h.verify, library, "host_verify")
-	purego.RegisterLibFunc(&h.copy, library, "host_copy")
-	purego.RegisterLibFunc(&h.gate, library, "host_gate")
-	purego.RegisterLibFunc(&h.load, library, "host_load")
-	return h
+	for name, function := range map[string]any{
+		"fill": &h.fill, "verify": &h.verify, "copy": &h.copy, "add": &h.add, "gate": &h.gate, "load": &h.load,
+		"chain": &h.chain, "chase": &h.chase, "pingpong": &h.pingpong, "litmus": &h.litmus,
+		"pattern": &h.pattern, "check": &h.check, "product": &h.product,
+	} {
+		purego.RegisterLibFunc(function, library, "host_"+name)
+	}
+	return h, nil
 }
 
 const (

@@ -1,5 +1,5 @@
 /* The kernels of package kernels, whose doc comment states what they do. The
-   text is both CUDA C++ (clang, device/target.h) and C (gcc, host/target.h), so
+   text is both CUDA C++ (clang, device/target.h) and C (gcc, testdata/target.h), so
    that their logic is also tested where there is no GPU. */
 
 #include <target.h>
@@ -196,6 +196,12 @@ KERNEL copy(u8 *dst, const u8 *src, u64 bytes)
 		copy_by_u8(dst, src, bytes);
 }
 
+KERNEL add(u64 *counter, u64 times)
+{
+	for (; times != 0; times--)
+		atomic_add_system(counter, 1);
+}
+
 KERNEL gate(const u32 *flag, u64 nanoseconds)
 {
 	u64 start = nanotime();
@@ -225,3 +231,7 @@ KERNEL load(u64 *out, u64 nanoseconds)
 	if (THREAD == 0 || sum < 0)
 		*out = rounds;
 }
+
+#include "order.cu"
+#include "pattern.cu"
+#include "product.cu"

@@ -115,7 +115,10 @@ const (
 )
 
 // Params is the number of 64-bit parameters of each kernel.
-var Params = map[string]int{Fill: 4, Verify: 5, Copy: 3, Gate: 2, Load: 2}
+var Params = map[string]int{
+	Fill: 4, Verify: 5, Copy: 3, Add: 2, Gate: 2, Load: 2, Chain: 4, Chase: 3,
+	PingPong: 8, Litmus: 8, TestPattern: 4, CheckPattern: 5, Product: 5,
+}
 
 // The tests of kernel litmus.
 const (

@@ -217,6 +217,7 @@ func (p *process) enablePeerAccess(peer uintptr, flags uint32) cuda.Result {
 			}
 		}
 		c.peers = append(c.peers, other)
+		p.spend(c.gpu, other.gpu, enableSeconds)
 		return cuda.Success
 	})
 }
@@ -235,6 +236,7 @@ func (p *process) disablePeerAccess(peer uintptr) cuda.Result {
 			return cuda.ErrPeerNotEnabled
 		}
 		c.peers = slices.Delete(c.peers, i, i+1)
+		p.spend(c.gpu, other.gpu, disableSeconds)
 		return cuda.Success
 	})
 }
