@@ -104,6 +104,9 @@ type API struct {
 	// Annotate tells the driver which spec is about to run. The real driver
 	// has no such call and ignores it; a simulated node draws its noise from it.
 	Annotate func(specID string)
+	// Clock is the time that has passed for the caller, in seconds from any
+	// moment on: a simulated node's is virtual. nil is the real one.
+	Clock func() float64
 }
 
 // Result is a CUresult.

@@ -61,6 +61,7 @@ func (p *process) table() *cuda.API {
 		LaunchKernel:      p.launchKernel,
 
 		Annotate: p.annotate,
+		Clock:    p.clock,
 	}
 }
 
