@@ -22,10 +22,11 @@ const (
 )
 
 // Of failures alike (one check, one code) so many are shown at once; the
-// summary tells of all. Those that only follow from another one are fewer.
+// summary tells of all. Of those that follow from another failure the first of
+// each cause is shown, up to a number of causes.
 const (
-	maxAlike     = 10
-	maxFollowing = 1
+	maxAlike = 10
+	maxKinds = 100
 )
 
 // Progress shows a run while it goes on. Its methods may be called from
@@ -47,7 +48,7 @@ type Progress struct {
 	checks  map[string]*checkProgress
 	running map[string]*specProgress
 	newest  string            // spec that began last
-	alike   map[[2]string]int // failures shown, by check and code
+	alike   map[[2]string]int // failures so far, by check or cause, and code
 	status  string            // what stands on the status line
 	printed time.Time         // when something was last printed
 }
@@ -244,16 +245,19 @@ func (p *Progress) end(e journal.Event) {
 
 // failure shows a failure at once, unless there were many like it.
 func (p *Progress) failure(s *report.Spec) {
+	if following(s.Code) { // the first of each cause is enough
+		cause := [2]string{s.Message, s.Code}
+		if p.alike[cause]++; p.alike[cause] == 1 && len(p.alike) <= maxKinds {
+			p.say(p.specLine(s))
+		}
+		return
+	}
 	kind := [2]string{s.Check(), s.Code}
 	p.alike[kind]++
-	limit := maxAlike
-	if following(s.Code) {
-		limit = maxFollowing
-	}
 	switch n := p.alike[kind]; {
-	case n <= limit:
+	case n <= maxAlike:
 		p.say(p.specLine(s))
-	case n == limit+1:
+	case n == maxAlike+1:
 		p.say(wrap("       ", 7, p.o.width(), "further "+s.Check()+" with "+s.Code+" are only counted here, the summary has them"))
 	}
 }

@@ -12,6 +12,9 @@ import (
 // maxNamed is how many others of a group are named.
 const maxNamed = 12
 
+// maxCauses is how many causes of what was not tested are told.
+const maxCauses = 12
+
 // Summary writes how a run ended: each failure with code, number, path and
 // hint, of those alike the first; what was skipped and why; the counts; and
 // where the reports lie.
@@ -24,17 +27,17 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	marks := r.Run.Marks()
 	out.WriteString(o.banner(strings.TrimSpace(marks + " summary")))
 	groups := group(r.Specs)
-	for _, verdictNow := range []verdict.Verdict{verdict.Fail, verdict.Error} {
-		for _, late := range []bool{false, true} { // what follows from another failure comes last
-			for _, g := range groups {
-				if g.first.Verdict == verdictNow && following(g.first.Code) == late {
-					s.group(g)
-				}
+	for _, v := range []verdict.Verdict{verdict.Fail, verdict.Error} {
+		for _, g := range groups {
+			if g.first.Verdict == v && !following(g.first.Code) {
+				s.group(g)
 			}
 		}
 	}
+	// What follows from another failure comes after it, with one line a cause.
+	s.briefly(groups, verdict.Error, true)
 	for _, v := range []verdict.Verdict{verdict.Waived, verdict.Skip} {
-		s.briefly(groups, v)
+		s.briefly(groups, v, false)
 	}
 	for _, warning := range r.Warnings {
 		out.WriteString(o.paint(red, "WARNING:") + wrap("         ", 9, o.width(), warning)[8:])
@@ -75,8 +78,8 @@ type alike struct {
 func group(specs []report.Spec) []*alike {
 	var all []*alike
 	type kind struct {
-		check, code string
-		verdict     verdict.Verdict
+		check, code, cause string
+		verdict            verdict.Verdict
 	}
 	known := map[kind]*alike{}
 	for i := range specs {
@@ -84,7 +87,10 @@ func group(specs []report.Spec) []*alike {
 		if s.Verdict == verdict.Pass {
 			continue
 		}
-		k := kind{s.Check(), s.Code, s.Verdict}
+		k := kind{check: s.Check(), code: s.Code, verdict: s.Verdict}
+		if following(s.Code) {
+			k.cause = s.Message
+		}
 		if g := known[k]; g != nil {
 			g.others = append(g.others, s)
 			continue
@@ -117,7 +123,7 @@ func (s *summary) group(g *alike) {
 	if f.Message != "" {
 		s.out.WriteString(wrap(pad, indent, width, f.Message))
 	}
-	if where := s.where(f.Subject); where != "" && !following(f.Code) {
+	if where := s.where(f.Subject); where != "" {
 		s.out.WriteString(wrap(pad, indent, width, where))
 	}
 	if f.Hint != "" {
@@ -157,30 +163,40 @@ func names(specs []*report.Spec) string {
 	return strings.Join(all, ", ")
 }
 
-// briefly writes a line for each code of a verdict: what was not tested must
-// not go unseen.
-func (s *summary) briefly(groups []*alike, v verdict.Verdict) {
-	type byCode struct {
-		code, why string
-		checks    []string
-		specs     int
+// briefly writes a line for each code of a verdict, of those that follow from
+// other failures a line for each cause: what was not tested must not go unseen.
+func (s *summary) briefly(groups []*alike, v verdict.Verdict, follow bool) {
+	type kind struct{ code, cause string }
+	type line struct {
+		kind
+		why    string
+		checks []string
+		specs  int
 	}
-	var all []*byCode
-	known := map[string]*byCode{}
+	var all []*line
+	known := map[kind]*line{}
 	for _, g := range groups {
-		if g.first.Verdict != v {
+		if g.first.Verdict != v || following(g.first.Code) != follow {
 			continue
 		}
-		c := known[g.first.Code]
+		k := kind{code: g.first.Code}
+		if follow {
+			k.cause = g.first.Message
+		}
+		c := known[k]
 		if c == nil {
-			c = &byCode{code: g.first.Code, why: g.first.Message}
-			known[c.code] = c
+			c = &line{kind: k, why: g.first.Message}
+			known[k] = c
 			all = append(all, c)
 		}
 		c.specs += 1 + len(g.others)
 		c.checks = append(c.checks, g.first.Check())
 	}
-	for _, c := range all {
+	for i, c := range all {
+		if follow && i == maxCauses {
+			s.out.WriteString(s.o.word(v) + wrap("       ", 7, s.o.width(), "and "+itoa(len(all)-i)+" more causes, see the reports")[6:])
+			break
+		}
 		text := fmt.Sprintf("%s, %s: %s", report.Line(c.code), countText(c.specs, "spec", "specs"), someChecks(c.checks))
 		if c.why != "" {
 			text += " (" + report.Line(c.why) + ")"
