@@ -22,6 +22,8 @@ func TestParseErrors(t *testing.T) {
 		{"only a comment", "# nothing\n", "", "empty"},
 		{"no YAML", "version: [\n", "1:10", "not YAML"},
 		{"a list", "- 1\n", "1:1", "must be a mapping, found a list"},
+		{"nested too deeply", "version: " + strings.Repeat("[", 51), "", "more than 50 brackets"},
+		{"too large", strings.Repeat("# a comment\n", 6000), "", "at most 65536 are read"},
 		{"duplicate key", two + "seed: 1\nseed: 2\n", "5:1", "already defined"},
 		{"second document", two + "---\nversion: 1\n", "4:1", "second YAML document"},
 		{"empty second document", two + "---\n", "4:1", "second YAML document"},

@@ -32,6 +32,10 @@ func (r *reader) document(data []byte) ast.Node {
 		r.err = &FileError{File: r.file, Problem: fmt.Sprintf("%d bytes are too much for a node file; at most %d are read", len(data), maxFile)}
 		return nil
 	}
+	if nested(data) > maxDepth {
+		r.err = &FileError{File: r.file, Problem: fmt.Sprintf("more than %d brackets are open at once; a node file needs five", maxDepth)}
+		return nil
+	}
 	file, err := parseYAML(data)
 	if err != nil {
 		r.err = &FileError{File: r.file, Problem: "not YAML: " + err.Error()}
@@ -59,6 +63,25 @@ func (r *reader) document(data []byte) ast.Node {
 		return nil
 	}
 	return file.Docs[0].Body
+}
+
+// maxDepth bounds the brackets that may be open at once: the YAML parser takes
+// minutes where there are thousands.
+const maxDepth = 50
+
+// nested is how many brackets are open at once, those in text counted too.
+func nested(data []byte) int {
+	open, most := 0, 0
+	for _, c := range data {
+		switch c {
+		case '[', '{':
+			open++
+			most = max(most, open)
+		case ']', '}':
+			open--
+		}
+	}
+	return most
 }
 
 // parseYAML turns a panic of the YAML parser, which hostile input can provoke,
