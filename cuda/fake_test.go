@@ -32,6 +32,15 @@ func (f *fake) said(symbol, format string, args ...any) Result {
 	return f.results[symbol]
 }
 
+// all are the calls, and forgets them.
+func (f *fake) all() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	calls := f.calls
+	f.calls = nil
+	return calls
+}
+
 // last is the newest call, and forgets all.
 func (f *fake) last() string {
 	f.mu.Lock()
@@ -54,7 +63,7 @@ func (f *fake) api() *API {
 		handle++
 		*h = handle
 	}
-	return &API{
+	api := &API{
 		Init:             func(flags uint32) Result { return f.said("Init", "%d", flags) },
 		DriverGetVersion: func(v *int32) Result { *v = 13000; return f.said("DriverGetVersion", "") },
 		GetErrorName: func(code Result, name **byte) Result {
@@ -178,4 +187,6 @@ func (f *fake) api() *API {
 		},
 		Annotate: func(string) {},
 	}
+	f.addOptional(api, fresh)
+	return api
 }

@@ -12,9 +12,8 @@ type Graph struct {
 }
 
 // Capture records what record queues on the stream, without running it. Only
-// copies, memsets, kernels and events may be queued; a wait fails. What record
-// returns ends the capture and is returned. The error is Unavailable where the
-// driver has no graphs.
+// copies, memsets, kernels and events may be queued; a wait fails. An error of
+// record is returned. The error is Unavailable where the driver has no graphs.
 func (s *Stream) Capture(record func() error) (*Graph, error) {
 	const (
 		op      = "cuStreamBeginCapture"
@@ -28,22 +27,29 @@ func (s *Stream) Capture(record func() error) (*Graph, error) {
 	if err := s.do(op, func() Result { return api.StreamBeginCapture(s.handle, relaxed) }); err != nil {
 		return nil, err
 	}
-	recorded := record()
-	// The stream stays in capture until it is told to end it, whatever happened.
-	var graph uintptr
-	if err := s.do("cuStreamEndCapture", func() Result { return api.StreamEndCapture(s.handle, &graph) }); err != nil {
-		return nil, errors.Join(recorded, err)
-	}
+	graph, err := s.record(record)
 	g := &Graph{context: s.context}
-	err := recorded
 	if err == nil {
 		err = s.do("cuGraphInstantiate", func() Result { return api.GraphInstantiate(&g.exec, graph, 0) })
 	}
-	// What can be launched does not need its pattern.
-	if destroyed := s.do("cuGraphDestroy", func() Result { return api.GraphDestroy(graph) }); destroyed != nil || err != nil {
-		return nil, errors.Join(err, destroyed, g.Close())
+	if graph != 0 { // what can be launched is a copy of it
+		err = errors.Join(err, s.do("cuGraphDestroy", func() Result { return api.GraphDestroy(graph) }))
+	}
+	if err != nil {
+		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
+}
+
+// record ends the capture whatever becomes of record, which may panic: a stream
+// left in capture would swallow all that is queued later.
+func (s *Stream) record(record func() error) (graph uintptr, err error) {
+	defer func() {
+		err = errors.Join(err, s.do("cuStreamEndCapture", func() Result {
+			return s.context.api.StreamEndCapture(s.handle, &graph)
+		}))
+	}()
+	return 0, record()
 }
 
 // Launch queues the graph on a stream of the context that it was captured in.

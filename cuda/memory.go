@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 )
@@ -10,7 +11,9 @@ type Buffer struct {
 	context *Context
 	ptr     DevicePtr
 	bytes   uint64
-	free    func() error // how Close gives it back; nil: cuMemFree
+	// free gives back what Alloc did not make; nil: cuMemFree. Unlike that it
+	// would not wait for what is queued.
+	free func() error
 }
 
 // Ptr is the buffer's address.
@@ -22,7 +25,7 @@ func (b *Buffer) Bytes() uint64 { return b.bytes }
 // Context is the context that the buffer was allocated in.
 func (b *Buffer) Context() *Context { return b.context }
 
-// Close frees the memory; the driver waits for what is queued before.
+// Close frees the memory, after what is queued in its context has run.
 func (b *Buffer) Close() error {
 	if b.ptr == 0 {
 		return nil
@@ -30,7 +33,7 @@ func (b *Buffer) Close() error {
 	ptr := b.ptr
 	b.ptr = 0
 	if b.free != nil {
-		return b.free()
+		return errors.Join(b.context.Synchronize(), b.free())
 	}
 	return b.context.do("cuMemFree", func() Result { return b.context.api.MemFree(ptr) })
 }
