@@ -8,7 +8,10 @@ import (
 
 // item is something in a stream: work, an event's record, or a wait for one.
 type item struct {
-	stream  *stream
+	stream *stream
+	// with are further streams that the work keeps busy: it begins when all of
+	// them have come to it.
+	with    []*stream
 	seconds float64 // how long the work takes when nothing disturbs it
 	record  *record
 	wait    *record
@@ -19,8 +22,6 @@ type item struct {
 	// disturbed are the factors of slow faults that show only beside other
 	// work.
 	disturbed []disturbance
-	begin     float64
-	end       float64
 }
 
 const host = -1
@@ -30,70 +31,64 @@ type disturbance struct {
 	factor float64
 }
 
+// takes queues work on streams that moves nothing between GPUs.
+func (p *process) takes(seconds float64, s *stream, with ...*stream) {
+	p.queue = append(p.queue, &item{stream: s, with: with, seconds: seconds, from: host, to: host})
+}
+
 // resolve finds out when everything that is queued ran. Streams run at the
 // same time, each in its order; whatever was queued since somebody waited last
-// was queued at one moment, since the virtual host takes no time to queue. An
-// event is recorded before anything can wait for it, so one pass in the order
-// of queueing sees every time that it needs.
-//
-// Whether other work runs beside an item is judged by the times without any
-// disturbance, which is right for streams that start together.
+// was queued at one moment, since the virtual host takes no time to queue.
 func (p *process) resolve() {
-	if len(p.queue) == 0 {
+	queue := p.queue
+	p.queue = nil
+	for _, it := range queue {
+		it.stream.at = max(it.stream.at, p.now)
+		for _, s := range it.with {
+			s.at = max(s.at, p.now)
+		}
+	}
+	if slices.ContainsFunc(queue, func(it *item) bool { return len(it.disturbed) > 0 }) {
+		newRace(queue).run()
 		return
 	}
-	start := map[*stream]float64{}
-	for _, it := range p.queue {
-		start[it.stream] = it.stream.at
-	}
-	p.run()
-	if slices.ContainsFunc(p.queue, func(it *item) bool { return len(it.disturbed) > 0 }) {
-		for _, it := range p.queue {
-			for _, d := range it.disturbed {
-				if p.beside(it, d.when) {
-					it.seconds /= d.factor
-				}
-			}
-		}
-		for s, at := range start {
-			s.at = at
-		}
-		p.run()
-	}
-	p.queue = nil
-}
-
-// run gives every item its time.
-func (p *process) run() {
-	for _, it := range p.queue {
-		s := it.stream
-		s.at = max(s.at, p.now)
-		switch {
-		case it.record != nil:
-			it.record.at, it.record.done = s.at, !it.record.hung
-		case it.wait != nil:
-			s.at = max(s.at, it.wait.at)
-		default:
-			it.begin = s.at
-			s.at += it.seconds
-			it.end = s.at
+	// An event is recorded before anything can wait for it, so one pass in the
+	// order of queueing sees every time that it needs.
+	for _, it := range queue {
+		if !it.mark() {
+			it.finish(it.ready() + it.seconds)
 		}
 	}
 }
 
-// beside says that other work of the queue overlaps an item: the opposite
-// direction of its pair (bidirectional), or a pair with neither of its GPUs
-// (concurrent).
-func (p *process) beside(it *item, when string) bool {
-	return slices.ContainsFunc(p.queue, func(other *item) bool {
-		if other.record != nil || other.wait != nil || other.from == other.to || other.begin >= it.end || it.begin >= other.end {
-			return false
-		}
-		if when == "bidirectional" {
-			return other.from == it.to && other.to == it.from
-		}
-		return other.from != it.from && other.from != it.to && other.to != it.from && other.to != it.to
-	})
+// mark does what takes no time, and says whether the item is of that kind.
+func (it *item) mark() bool {
+	switch {
+	case it.record != nil:
+		it.record.at, it.record.done = it.stream.at, !it.record.hung
+	case it.wait != nil:
+		it.stream.at = max(it.stream.at, it.wait.at)
+	default:
+		return false
+	}
+	return true
+}
+
+// ready is when the last of the item's streams has come to it.
+func (it *item) ready() float64 {
+	at := it.stream.at
+	for _, s := range it.with {
+		at = max(at, s.at)
+	}
+	return at
+}
+
+// finish takes all streams of an item to its end.
+func (it *item) finish(at float64) {
+	it.stream.at = at
+	for _, s := range it.with {
+		s.at = at
+	}
 }
 
 // sampleKey is what samples are counted for: an ordered pair and what moves

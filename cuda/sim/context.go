@@ -64,13 +64,15 @@ func (p *process) primaryCtxRelease(device int32) cuda.Result {
 }
 
 // destroy ends a context and what was made in it. Pinned memory is portable
-// and stays.
+// and stays, as does what belongs to the device: pools and physical memory.
 func (p *process) destroy(c *context) {
 	c.dead, c.refs, c.gpu.primary = true, 0, nil
-	for _, part := range c.gpu.memory.parts {
-		p.forget(part)
+	for _, part := range slices.Clone(c.gpu.memory.parts) {
+		if part.origin == plain {
+			c.gpu.memory.free(part)
+			p.forget(part)
+		}
 	}
-	c.gpu.memory.parts, c.gpu.memory.used = nil, 0
 	for handle, o := range p.handles {
 		if owned, ok := o.(interface{ owner() *context }); ok && owned.owner() == c {
 			delete(p.handles, handle)
@@ -102,7 +104,14 @@ func (p *process) ctxSetCurrent(ctx uintptr) cuda.Result {
 }
 
 func (p *process) ctxSynchronize() cuda.Result {
-	return p.inContext(func(c *context) cuda.Result { return p.settle(c.all()...) })
+	return p.inContext(func(c *context) cuda.Result {
+		for _, s := range c.streams {
+			if s.capture != nil {
+				return s.capture.spoil()
+			}
+		}
+		return p.settle(c.all()...)
+	})
 }
 
 // canAccess is what cuDeviceCanAccessPeer says: whether a could be let touch
@@ -239,16 +248,6 @@ func (p *process) disablePeerAccess(peer uintptr) cuda.Result {
 		p.spend(c.gpu, other.gpu, disableSeconds)
 		return cuda.Success
 	})
-}
-
-// mayTouch says that kernels of a context may touch a GPU's memory.
-func (p *process) mayTouch(c *context, owner *gpu) bool {
-	return owner == c.gpu || p.hasAccess(c, owner) || p.hasPairFault("leaky-access", c.gpu, owner)
-}
-
-// hasAccess says that access to a GPU's memory is enabled.
-func (p *process) hasAccess(c *context, owner *gpu) bool {
-	return owner.primary != nil && slices.Contains(c.peers, owner.primary)
 }
 
 // module is a loaded image; function a kernel in it.

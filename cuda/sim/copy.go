@@ -18,55 +18,68 @@ func (p *process) copyOn(handle uintptr, bytes uintptr, ends func(*context) (dst
 			return cuda.Success
 		}
 		dst, src, r := ends(c)
-		if r != cuda.Success {
-			return r
+		if r == cuda.Success {
+			r = p.reachable(s, dst, src)
 		}
-		for _, end := range []span{dst, src} {
-			if end.gpu != host && p.gpus[end.gpu].lost || s.context.gpu.lost {
-				return cuda.ErrUnknown
-			}
+		if r == cuda.Success {
+			p.do(s, func(s *stream) { p.copyRows(s, []row{{dst, src}}) })
 		}
-		o := &operation{stream: s, reads: []span{src}, writes: []span{dst}}
-		o.staged = p.isStaged(s.context, dst, src)
-		if p.begin(o) {
-			p.move(o, dst, src)
-		}
-		p.timeCopy(o, dst, src)
-		return cuda.Success
+		return r
 	})
 }
 
-// isStaged says that a copy engine has no direct way to memory of another GPU
-// that it works on: access was not enabled, or there is no path.
-func (p *process) isStaged(c *context, ends ...span) bool {
+// reachable refuses work of a stream for GPUs that are lost.
+func (p *process) reachable(s *stream, ends ...span) cuda.Result {
 	for _, end := range ends {
-		if end.gpu == host || end.gpu == c.gpu.index {
-			continue
-		}
-		if owner := p.gpus[end.gpu]; !p.hasAccess(c, owner) || !p.reaches(c.gpu, owner) {
-			return true
+		if end.gpu != host && p.gpus[end.gpu].lost {
+			return cuda.ErrUnknown
 		}
 	}
-	return false
+	if s.context.gpu.lost {
+		return cuda.ErrUnknown
+	}
+	return cuda.Success
 }
 
-// timeCopy queues the time that a copy takes.
-func (p *process) timeCopy(o *operation, dst, src span) {
+// row is one contiguous part of a copy.
+type row struct{ dst, src span }
+
+// copyRows is one copy of rows, all between the same two allocations.
+func (p *process) copyRows(s *stream, rows []row) {
+	o := &operation{stream: s}
+	first := rows[0]
+	var bytes uint64
+	for _, r := range rows {
+		o.reads, o.writes = append(o.reads, r.src), append(o.writes, r.dst)
+		bytes += r.src.n
+	}
+	o.staged = !p.isDirect(s.context, first.dst.allocation) || !p.isDirect(s.context, first.src.allocation)
+	if p.begin(o) {
+		for _, r := range rows {
+			p.move(o, r.dst, r.src)
+		}
+	}
+	p.timeCopy(o, first.dst.gpu, first.src.gpu, bytes)
+}
+
+// timeCopy queues the time that a copy between the memory of two GPUs, or the
+// host's, takes.
+func (p *process) timeCopy(o *operation, dst, src int, bytes uint64) {
 	driver := o.stream.context.gpu
 	var rate float64
 	switch {
-	case dst.gpu == host && src.gpu == host:
+	case dst == host && src == host:
 		rate = p.hostRate(driver)
-	case dst.gpu == host:
-		rate = p.hostRate(p.gpus[src.gpu])
-	case src.gpu == host:
-		rate = p.hostRate(p.gpus[dst.gpu])
-	case dst.gpu == src.gpu && dst.gpu == driver.index:
+	case dst == host:
+		rate = p.hostRate(p.gpus[src])
+	case src == host:
+		rate = p.hostRate(p.gpus[dst])
+	case dst == src && dst == driver.index:
 		rate = p.localRate() / 2 // read once and written once
 	default:
-		a, b := driver, p.gpus[dst.gpu]
+		a, b := driver, p.gpus[dst]
 		if a == b {
-			b = p.gpus[src.gpu]
+			b = p.gpus[src]
 		}
 		rate = p.directRate(a, b)
 		if o.staged {
@@ -76,7 +89,11 @@ func (p *process) timeCopy(o *operation, dst, src span) {
 	if o.sm {
 		rate *= p.file.efficiency.sm
 	}
-	p.timing(o, src.gpu, dst.gpu, src.n, rate)
+	var least float64
+	if bytes < pipelined && !o.sm {
+		least = p.begins(o, dst, src)
+	}
+	p.timing(o, src, dst, bytes, rate, least)
 }
 
 func (p *process) memcpyHtoDAsync(dst cuda.DevicePtr, src unsafe.Pointer, bytes, stream uintptr) cuda.Result {
@@ -130,9 +147,9 @@ func valid(known bool) cuda.Result {
 	return cuda.Success
 }
 
-func (p *process) memsetD8Async(dst cuda.DevicePtr, value uint8, bytes, stream uintptr) cuda.Result {
+func (p *process) memsetD8Async(dst cuda.DevicePtr, value uint8, bytes, handle uintptr) cuda.Result {
 	return p.inContext(func(c *context) cuda.Result {
-		s, ok := p.stream(c, stream)
+		s, ok := p.stream(c, handle)
 		to, known := p.find(dst, uint64(bytes))
 		switch {
 		case !ok:
@@ -141,23 +158,29 @@ func (p *process) memsetD8Async(dst cuda.DevicePtr, value uint8, bytes, stream u
 			return cuda.Success
 		case !known:
 			return cuda.ErrInvalidValue
-		case to.gpu != host && p.gpus[to.gpu].lost || s.context.gpu.lost:
-			return cuda.ErrUnknown
-		case to.gpu != host && !p.mayTouch(s.context, p.gpus[to.gpu]):
+		}
+		if r := p.reachable(s, to); r != cuda.Success {
+			return r
+		}
+		if to.gpu != host && to.granted == nil && !p.mayTouch(s.context, p.gpus[to.gpu]) {
 			return cuda.ErrInvalidValue
 		}
-		o := &operation{stream: s, writes: []span{to}}
-		if p.begin(o) {
-			p.store(to, p.damageTo(o, &to, nil), func(b []byte) {
-				b[0] = value
-				for n := 1; n < len(b); n *= 2 {
-					copy(b[n:], b[:n])
-				}
-			})
-		}
-		p.timeStore(o, to)
+		p.do(s, func(s *stream) {
+			o := &operation{stream: s, writes: []span{to}}
+			if p.begin(o) {
+				p.store(o, to, p.damageTo(o, &to, nil), func(b []byte) { repeat(b, []byte{value}) })
+			}
+			p.timeStore(o, to)
+		})
 		return cuda.Success
 	})
+}
+
+// repeat writes a unit over and over.
+func repeat(b, unit []byte) {
+	for n := copy(b, unit); n > 0 && n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
+	}
 }
 
 // timeStore queues the time of an operation that only writes, or only reads,
@@ -176,5 +199,5 @@ func (p *process) timeStore(o *operation, m span) {
 	if o.sm {
 		rate *= p.file.efficiency.sm
 	}
-	p.timing(o, driver.index, m.gpu, m.n, rate)
+	p.timing(o, driver.index, m.gpu, m.n, rate, 0)
 }

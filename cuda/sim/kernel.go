@@ -21,7 +21,10 @@ type launch struct {
 	p       *process
 	stream  *stream
 	args    []uint64
-	illegal bool // it touched what it may not
+	blocks  uint64 // of the grid
+	threads uint64 // in all
+	beside  []span // what it touches
+	illegal bool   // it touches what is nowhere
 }
 
 func (p *process) launchKernel(fn uintptr, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes uint32, handle uintptr, params *unsafe.Pointer, extra unsafe.Pointer) cuda.Result {
@@ -52,21 +55,26 @@ func (p *process) launchKernel(fn uintptr, gridX, gridY, gridZ, blockX, blockY, 
 	})
 }
 
-// span is memory that the kernel touches. Where it may not, the launch is
-// illegal, and has no effect.
+// span is memory that the kernel touches. Where there is none, or it may not,
+// the launch has no effect.
 func (l *launch) span(ptr, bytes uint64) span {
 	m, ok := l.p.find(cuda.DevicePtr(ptr), bytes)
-	if !ok || m.gpu != host && (l.p.gpus[m.gpu].lost || !l.p.mayTouch(l.stream.context, l.p.gpus[m.gpu])) {
+	if ok {
+		l.beside = append(l.beside, m)
+	} else {
 		l.illegal = true
 	}
 	return m
 }
 
+// gpu is the number of the GPU that runs the kernel.
+func (l *launch) gpu() int { return l.stream.context.gpu.index }
+
 // begin starts an operation of the kernel, unless the kernel is illegal.
 func (l *launch) begin(o *operation) bool {
-	o.stream, o.sm = l.stream, true
+	o.stream, o.sm, o.beside = l.stream, true, l.beside
 	if l.illegal {
-		o.reads, o.writes = nil, nil
+		o.reads, o.writes, o.beside = nil, nil, nil
 		if l.p.begin(o) {
 			l.p.fault(l.stream.context.gpu)
 		}
@@ -83,15 +91,34 @@ func (l *launch) fill() {
 	dst := l.span(ptr, bytes)
 	o := &operation{writes: []span{dst}}
 	if l.begin(o) {
-		l.p.store(dst, l.p.damageTo(o, &dst, nil), func(b []byte) { fillPattern(b, seed, origin) })
+		l.p.store(o, dst, l.p.damageTo(o, &dst, nil), func(b []byte) { fillPattern(b, seed, origin) })
 	}
 	if !l.illegal {
 		l.p.timeStore(o, dst)
 	}
 }
 
-// verify counts what it loads. Stale bytes come to it as zeros: what a cache
-// held before anybody wrote.
+// loaded is what a kernel that looks at memory finds there. Stale bytes come to
+// it as zeros: what a cache held before anybody wrote.
+func (l *launch) loaded(o *operation, src span) []byte {
+	seen := src.seenBy(l.gpu())
+	d := l.p.damageTo(o, nil, &src)
+	if d.none(src.n) {
+		return seen
+	}
+	damaged := make([]byte, src.n)
+	copy(damaged[:d.arrives], seen)
+	for _, f := range d.flips {
+		damaged[f.at] ^= 1 << f.bit
+	}
+	return damaged
+}
+
+// result writes what a kernel found out to memory of the caller's.
+func (l *launch) result(o *operation, m span, write func([]byte)) {
+	l.p.store(o, m, damage{arrives: m.n}, write)
+}
+
 func (l *launch) verify() {
 	ptr, bytes, seed, origin, result := l.args[0], l.args[1], l.args[2], l.args[3], l.args[4]
 	if bytes == 0 {
@@ -100,16 +127,8 @@ func (l *launch) verify() {
 	src, sum := l.span(ptr, bytes), l.span(result, 16)
 	o := &operation{reads: []span{src}}
 	if l.begin(o) {
-		seen := src.bytes()
-		if d := l.p.damageTo(o, nil, &src); !d.none(src.n) {
-			seen = make([]byte, src.n)
-			copy(seen[:d.arrives], src.bytes())
-			for _, f := range d.flips {
-				seen[f.at] ^= 1 << f.bit
-			}
-		}
-		wrong, first := verifyPattern(seen, seed, origin)
-		l.p.store(sum, damage{arrives: 16}, func(b []byte) {
+		wrong, first := verifyPattern(l.loaded(o, src), seed, origin)
+		l.result(o, sum, func(b []byte) {
 			put(b, get(b)+wrong)
 			put(b[8:], min(get(b[8:]), first))
 		})
@@ -130,7 +149,7 @@ func (l *launch) copy() {
 		l.p.move(o, dst, src)
 	}
 	if !l.illegal {
-		l.p.timeCopy(o, dst, src)
+		l.p.timeCopy(o, dst.gpu, src.gpu, bytes)
 	}
 }
 
@@ -149,7 +168,7 @@ func (l *launch) load() {
 	out := l.span(l.args[0], 8)
 	o := &operation{writes: []span{out}}
 	if l.begin(o) {
-		l.p.store(out, damage{arrives: 8}, func(b []byte) { put(b, mix(l.args[1])) })
-		l.p.queue = append(l.p.queue, &item{stream: l.stream, seconds: float64(l.args[1]) / 1e9, from: out.gpu, to: out.gpu})
+		l.result(o, out, func(b []byte) { put(b, mix(l.args[1])) })
+		l.p.takes(float64(l.args[1])/1e9, l.stream)
 	}
 }

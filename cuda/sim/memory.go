@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+	"os"
 	"runtime"
 	"slices"
 	"syscall"
@@ -10,10 +12,12 @@ import (
 )
 
 // Device memory lies above every address of a Linux process (47 bits), each
-// GPU's in a window of its own, so that an address names its owner.
+// GPU's in a window of its own, so that an address names its owner. What is
+// mapped lies above all windows.
 const (
 	windowBits = 40
 	windowBase = 1 << 48
+	mappedBase = 1 << 50
 	alignment  = 256 // of an allocation, as the driver promises
 )
 
@@ -23,15 +27,35 @@ type arena struct {
 	size  uint64
 	used  uint64
 	data  []byte        // nil until something is allocated
-	parts []*allocation // by offset
+	file  *os.File      // what data maps since a part was shared; else nil
+	parts []*allocation // by address
 }
 
-// allocation is a piece of device or pinned host memory.
+// allocation is a piece of device or pinned host memory, at one address.
 type allocation struct {
-	gpu   int    // -1: host
-	start uint64 // offset in the GPU's memory; address of host memory
-	data  []byte
+	gpu    int    // whose memory it is; -1: the host's
+	at     uint64 // address of its first byte
+	start  uint64 // offset in the GPU's memory
+	data   []byte
+	origin origin
+	// granted is what GPUs, by number, may do with it; nil: what peer access
+	// lets them.
+	granted map[int]int32
+	gone    bool // freed; its address means nothing any more
+	shared  bool // another process may write it at any time
+	mirrors map[int]*mirror
 }
+
+// origin is how an allocation came to be, which says how it may be freed.
+type origin uint8
+
+const (
+	plain    origin = iota // cuMemAlloc, cuMemHostAlloc
+	pooled                 // cuMemAllocFromPoolAsync
+	physical               // cuMemCreate: it has no address of its own
+	mapped                 // cuMemMap
+	imported               // cuIpcOpenMemHandle
+)
 
 // span is a range of an allocation.
 type span struct {
@@ -41,29 +65,32 @@ type span struct {
 
 func (s span) bytes() []byte { return s.data[s.off : s.off+s.n : s.off+s.n] }
 
+// overlaps says that two ranges are, in part, the same memory, at whatever
+// addresses.
 func (s span) overlaps(t span) bool {
-	return s.allocation == t.allocation && s.off < t.off+t.n && t.off < s.off+s.n
+	a, b := s.start+s.off, t.start+t.off
+	return s.gpu == t.gpu && a < b+t.n && b < a+s.n
 }
 
 func newArena(gpu int, size uint64) *arena { return &arena{gpu: gpu, size: size} }
 
 func (a *arena) base() uint64 { return windowBase + uint64(a.gpu)<<windowBits }
 
-func roundUp(n uint64) uint64 { return (n + alignment - 1) &^ (alignment - 1) }
+func roundUp(n, step uint64) uint64 { return (n + step - 1) / step * step }
 
-// alloc takes the first gap that is large enough. The contents are what was
-// there before, as on a GPU.
-func (a *arena) alloc(bytes uint64) (cuda.DevicePtr, cuda.Result) {
+// alloc takes the first gap that is large enough, at an offset of a multiple of
+// step. The contents are what was there before, as on a GPU.
+func (a *arena) alloc(bytes, step uint64, from origin) (*allocation, cuda.Result) {
 	if bytes == 0 {
-		return 0, cuda.ErrInvalidValue
+		return nil, cuda.ErrInvalidValue
 	}
 	if bytes > a.size-a.used {
-		return 0, cuda.ErrOutOfMemory
+		return nil, cuda.ErrOutOfMemory
 	}
 	if a.data == nil {
 		data, err := pages(a.size)
 		if err != nil {
-			return 0, cuda.ErrOutOfMemory
+			return nil, cuda.ErrOutOfMemory
 		}
 		a.data = data
 		// Only tests open more than one bundle in a process.
@@ -74,50 +101,46 @@ func (a *arena) alloc(bytes uint64) (cuda.DevicePtr, cuda.Result) {
 		if at+bytes <= a.parts[i].start {
 			break
 		}
-		at = roundUp(a.parts[i].start + uint64(len(a.parts[i].data)))
+		at = roundUp(a.parts[i].start+uint64(len(a.parts[i].data)), step)
 	}
 	if at > a.size || bytes > a.size-at {
-		return 0, cuda.ErrOutOfMemory
+		return nil, cuda.ErrOutOfMemory
 	}
-	a.parts = slices.Insert(a.parts, i, &allocation{gpu: a.gpu, start: at, data: a.data[at : at+bytes : at+bytes]})
+	part := &allocation{gpu: a.gpu, at: a.base() + at, start: at, data: a.data[at : at+bytes : at+bytes], origin: from}
+	a.parts = slices.Insert(a.parts, i, part)
 	a.used += bytes
-	return cuda.DevicePtr(a.base() + at), cuda.Success
+	return part, cuda.Success
 }
 
-// free gives back the allocation that begins at an offset; nil where none does.
-func (a *arena) free(start uint64) *allocation {
-	i, ok := slices.BinarySearchFunc(a.parts, start, byStart)
-	if !ok {
-		return nil
-	}
-	part := a.parts[i]
-	a.parts = slices.Delete(a.parts, i, i+1)
+// free gives an allocation back.
+func (a *arena) free(part *allocation) {
+	a.parts = without(a.parts, part)
 	a.used -= uint64(len(part.data))
-	return part
 }
 
-func byStart(p *allocation, start uint64) int {
-	switch {
-	case p.start < start:
-		return -1
-	case p.start > start:
-		return 1
-	default:
-		return 0
-	}
+func without(all []*allocation, part *allocation) []*allocation {
+	return slices.DeleteFunc(all, func(p *allocation) bool { return p == part })
 }
 
-// find is the range of n bytes from an offset or address on, where one part
-// holds all of it.
-func find(parts []*allocation, start, n uint64) (span, bool) {
-	i, exact := slices.BinarySearchFunc(parts, start, byStart)
+// with inserts an allocation by its address.
+func with(all []*allocation, part *allocation) []*allocation {
+	i, _ := slices.BinarySearchFunc(all, part.at, byAddress)
+	return slices.Insert(all, i, part)
+}
+
+func byAddress(p *allocation, at uint64) int { return cmp.Compare(p.at, at) }
+
+// find is the range of n bytes from an address on, where one part holds all of
+// it.
+func find(parts []*allocation, at, n uint64) (span, bool) {
+	i, exact := slices.BinarySearchFunc(parts, at, byAddress)
 	if !exact {
 		i--
 	}
-	if i < 0 {
+	if i < 0 || parts[i].origin == physical {
 		return span{}, false
 	}
-	off := start - parts[i].start
+	off := at - parts[i].at
 	if size := uint64(len(parts[i].data)); off > size || n > size-off || off == size && n == 0 {
 		return span{}, false
 	}
@@ -129,11 +152,14 @@ func (p *process) find(ptr cuda.DevicePtr, n uint64) (span, bool) {
 	if ptr < windowBase {
 		return find(p.pinned, uint64(ptr), n)
 	}
+	if ptr >= mappedBase {
+		return find(p.mapped, uint64(ptr), n)
+	}
 	g := uint64(ptr-windowBase) >> windowBits
 	if g >= uint64(len(p.gpus)) {
 		return span{}, false
 	}
-	return find(p.gpus[g].memory.parts, uint64(ptr)&(1<<windowBits-1), n)
+	return find(p.gpus[g].memory.parts, uint64(ptr), n)
 }
 
 // hostSpan is host memory at a pointer of the caller's: pinned, or pageable
@@ -145,7 +171,7 @@ func (p *process) hostSpan(ptr unsafe.Pointer, n uint64) (span, bool) {
 	if _, pinned := find(p.pinned, uint64(uintptr(ptr)), 1); pinned {
 		return find(p.pinned, uint64(uintptr(ptr)), n)
 	}
-	return span{&allocation{gpu: -1, data: unsafe.Slice((*byte)(ptr), n)}, 0, n}, true
+	return span{&allocation{gpu: -1, at: uint64(uintptr(ptr)), data: unsafe.Slice((*byte)(ptr), n)}, 0, n}, true
 }
 
 // pages maps zeroed memory that costs nothing until it is touched.
@@ -156,9 +182,9 @@ func pages(bytes uint64) ([]byte, error) {
 
 func (p *process) memAlloc(ptr *cuda.DevicePtr, bytes uintptr) cuda.Result {
 	return p.inContext(func(c *context) cuda.Result {
-		at, r := c.gpu.memory.alloc(uint64(bytes))
+		part, r := c.gpu.memory.alloc(uint64(bytes), alignment, plain)
 		if r == cuda.Success {
-			*ptr = at
+			*ptr = cuda.DevicePtr(part.at)
 		}
 		return r
 	})
@@ -168,7 +194,7 @@ func (p *process) memAlloc(ptr *cuda.DevicePtr, bytes uintptr) cuda.Result {
 func (p *process) memFree(ptr cuda.DevicePtr) cuda.Result {
 	return p.inContext(func(c *context) cuda.Result {
 		s, ok := p.find(ptr, 1)
-		if !ok || s.gpu < 0 || s.off != 0 {
+		if !ok || s.gpu < 0 || s.off != 0 || s.origin > pooled {
 			return cuda.ErrInvalidValue
 		}
 		owner := p.gpus[s.gpu]
@@ -178,7 +204,8 @@ func (p *process) memFree(ptr cuda.DevicePtr) cuda.Result {
 		if r := p.settle(c.all()...); r != cuda.Success {
 			return r
 		}
-		p.forget(owner.memory.free(s.start))
+		owner.memory.free(s.allocation)
+		p.forget(s.allocation)
 		return cuda.Success
 	})
 }
@@ -202,24 +229,24 @@ func (p *process) memHostAlloc(ptr *unsafe.Pointer, bytes uintptr, flags uint32)
 		}
 		*ptr = unsafe.Pointer(unsafe.SliceData(data))
 		at := uint64(uintptr(*ptr))
-		i, _ := slices.BinarySearchFunc(p.pinned, at, byStart)
-		p.pinned = slices.Insert(p.pinned, i, &allocation{gpu: -1, start: at, data: data})
+		p.pinned = with(p.pinned, &allocation{gpu: -1, at: at, data: data})
 		return cuda.Success
 	})
 }
 
 func (p *process) memFreeHost(ptr unsafe.Pointer) cuda.Result {
 	return p.inContext(func(c *context) cuda.Result {
-		i, ok := slices.BinarySearchFunc(p.pinned, uint64(uintptr(ptr)), byStart)
+		i, ok := slices.BinarySearchFunc(p.pinned, uint64(uintptr(ptr)), byAddress)
 		if !ok {
 			return cuda.ErrInvalidValue
 		}
 		if r := p.settle(c.all()...); r != cuda.Success {
 			return r
 		}
-		data := p.pinned[i].data
-		p.pinned = slices.Delete(p.pinned, i, i+1)
-		if syscall.Munmap(data) != nil {
+		part := p.pinned[i]
+		p.pinned = without(p.pinned, part)
+		part.gone = true
+		if syscall.Munmap(part.data) != nil {
 			return cuda.ErrInvalidValue
 		}
 		return cuda.Success

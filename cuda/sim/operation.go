@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/peerproof/peerproof/cuda"
 )
 
@@ -8,9 +10,11 @@ import (
 type operation struct {
 	stream *stream
 	sm     bool // by the SMs, not a copy engine
-	// reads and writes are the memory that it touches.
-	reads, writes []span
-	staged        bool // through the host, without a direct path
+	// reads and writes are the memory that it touches, beside what else it
+	// needs: results and flags, which no fault of data shows in.
+	reads, writes, beside []span
+	staged                bool     // through the host, without a direct path
+	seen                  []access // what accesses found
 }
 
 // access is what an operation does to memory, as a fault sees it: the GPU
@@ -34,26 +38,30 @@ func kindOf(isSM, write bool) engine {
 }
 
 // accesses are those to memory that is not the driving GPU's own; where there
-// is no such, those to its own.
+// is no such, those to its own. Each kind is there once.
 func (o *operation) accesses() []access {
+	if o.seen != nil {
+		return o.seen
+	}
 	driver := o.stream.context.gpu.index
 	var remote, own []access
 	add := func(spans []span, write bool) {
 		for _, s := range spans {
-			a := access{driver, s.gpu, kindOf(o.sm, write)}
+			to := &remote
 			if s.gpu == driver {
-				own = append(own, a)
-			} else {
-				remote = append(remote, a)
+				to = &own
+			}
+			if a := (access{driver, s.gpu, kindOf(o.sm, write)}); !slices.Contains(*to, a) {
+				*to = append(*to, a)
 			}
 		}
 	}
 	add(o.reads, false)
 	add(o.writes, true)
-	if remote != nil {
-		return remote
+	if o.seen = remote; remote == nil {
+		o.seen = own
 	}
-	return own
+	return o.seen
 }
 
 // touches says that a fault of an operation shows in an access.
@@ -107,6 +115,10 @@ func (p *process) begin(o *operation) (effect bool) {
 	if s.hung || p.pending != cuda.Success {
 		return false
 	}
+	if p.forbidden(o) {
+		p.fault(s.context.gpu)
+		return false
+	}
 	if hit := p.faultsOf(o, "crash"); hit != nil {
 		p.crash(hit[0].signal)
 	}
@@ -121,6 +133,32 @@ func (p *process) begin(o *operation) (effect bool) {
 	return true
 }
 
+// forbidden says that an operation touches what its context may not, or what is
+// freed by now. A copy engine that has no direct way goes through the host.
+func (p *process) forbidden(o *operation) bool {
+	c := o.stream.context
+	refused := func(m span, write bool) bool {
+		if m.gone {
+			return true
+		}
+		if o.sm {
+			return !p.mayReach(c, m.allocation, write)
+		}
+		return p.closed(c, m.allocation, write)
+	}
+	for _, m := range o.writes {
+		if refused(m, true) {
+			return true
+		}
+	}
+	for _, m := range append(o.reads[:len(o.reads):len(o.reads)], o.beside...) {
+		if refused(m, false) {
+			return true
+		}
+	}
+	return false
+}
+
 // fault is what a kernel runs into that touches what it may not: nothing is
 // said until somebody waits, then it is the answer of every call.
 func (p *process) fault(g *gpu) {
@@ -128,17 +166,27 @@ func (p *process) fault(g *gpu) {
 	p.xid(g, 31, "MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x1000000_00000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ")
 }
 
+// key is what samples of an operation are counted for.
+func (o *operation) key() sampleKey {
+	driver := o.stream.context.gpu.index
+	seen := access{driver, driver, kindOf(o.sm, false)}
+	if all := o.accesses(); len(all) > 0 {
+		seen = all[0]
+	}
+	return sampleKey{driver: driver, other: seen.owner, engine: seen.engine}
+}
+
 // timing queues the time of an operation that moves so many bytes at a rate in
-// bytes a second, with what slows it.
-func (p *process) timing(o *operation, from, to int, bytes uint64, rate float64) {
+// bytes a second, with what slows it, and takes at least so many seconds.
+func (p *process) timing(o *operation, from, to int, bytes uint64, rate, least float64) {
 	if rate <= 0 || bytes == 0 {
 		return
 	}
-	seen := o.accesses()
-	key := sampleKey{driver: o.stream.context.gpu.index, other: seen[0].owner, engine: seen[0].engine}
+	key := o.key()
 	number := p.sample(o.stream, key)
 	it := &item{stream: o.stream, from: from, to: to}
-	rate *= p.noise(key, number)
+	noise := p.noise(key, number)
+	rate *= noise
 	for _, ft := range p.faultsOf(o, "slow") {
 		switch {
 		case o.staged && ft.gpu < 0: // the fault is of the path between the two
@@ -149,6 +197,9 @@ func (p *process) timing(o *operation, from, to int, bytes uint64, rate float64)
 		}
 	}
 	it.seconds = float64(bytes) / rate
+	if least /= noise; it.seconds < least {
+		it.seconds, it.disturbed = least, nil // no bandwidth limits it
+	}
 	p.queue = append(p.queue, it)
 }
 
@@ -241,15 +292,22 @@ func saturated(a, b uint64) uint64 {
 	return a - b
 }
 
-// store writes to dst by write, which is given as many bytes as arrive.
-func (p *process) store(dst span, d damage, write func([]byte)) {
+// store has an operation write to dst by write, which is given as many bytes as
+// arrive: dst's own or, where the writes never reach their owner, a mirror's.
+func (p *process) store(o *operation, dst span, d damage, write func([]byte)) {
 	p.wrote(dst)
+	bytes := dst.bytes()
+	if p.mirrored(o, dst) {
+		bytes = dst.mirror(o.stream.context.gpu.index, d.arrives)
+	} else {
+		dst.unmirror()
+	}
 	if d.arrives > 0 {
-		write(dst.bytes()[:d.arrives])
+		write(bytes[:d.arrives])
 	}
 	for _, f := range d.flips {
 		if f.at < d.arrives {
-			dst.bytes()[f.at] ^= 1 << f.bit
+			bytes[f.at] ^= 1 << f.bit
 		}
 	}
 }
@@ -262,12 +320,13 @@ type copied struct{ dst, src span }
 const maxCopied = 64
 
 // move copies src to dst, unless that was done before and neither has been
-// written since. Host memory is written without anybody knowing, so copies of
-// it are always made.
+// written since. Memory of the host, and what another process shares, is
+// written without anybody knowing, so copies of it are always made.
 func (p *process) move(o *operation, dst, src span) {
 	d := p.damageTo(o, &dst, &src)
 	c := copied{dst, src}
-	plain := d.none(dst.n) && dst.gpu != host && src.gpu != host && !dst.overlaps(src)
+	plain := d.none(dst.n) && dst.gpu != host && src.gpu != host && !dst.shared && !src.shared && !dst.overlaps(src) &&
+		dst.mirrors == nil && src.mirrors == nil && !p.mirrored(o, dst)
 	if plain {
 		for _, before := range p.copies {
 			if before == c {
@@ -275,7 +334,8 @@ func (p *process) move(o *operation, dst, src span) {
 			}
 		}
 	}
-	p.store(dst, d, func(b []byte) { copy(b, src.bytes()) })
+	from := src.seenBy(o.stream.context.gpu.index)
+	p.store(o, dst, d, func(b []byte) { copy(b, from) })
 	if plain {
 		if len(p.copies) == maxCopied {
 			p.copies = p.copies[1:]
@@ -297,7 +357,6 @@ func (p *process) wrote(s span) {
 
 // forget is wrote for a whole allocation that is no more.
 func (p *process) forget(part *allocation) {
-	if part != nil {
-		p.wrote(span{part, 0, uint64(len(part.data))})
-	}
+	part.gone = true
+	p.wrote(span{part, 0, uint64(len(part.data))})
 }

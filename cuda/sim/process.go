@@ -15,6 +15,9 @@ import (
 
 // History is what a child is told of the run before it.
 type History struct {
+	// Begun says that the run's specs have begun: the process is none that only
+	// discovers the node. What rises during the run has risen then.
+	Begun bool
 	// Started are the ids of the specs that earlier children of the run
 	// started, in order. A fault that one of them triggered is there from the
 	// start.
@@ -29,7 +32,7 @@ type History struct {
 // are two processes: they share nothing.
 func (f *File) Open(history History) *cuda.Bundle {
 	p := &process{
-		file: f, layout: newLayout(f), log: &kernelLog{},
+		file: f, layout: newLayout(f), log: &kernelLog{}, begun: history.Begun,
 		current: map[int]*context{}, handles: map[uintptr]any{}, seen: map[seenKey]bool{}, samples: map[sampleKey]int{},
 	}
 	for i := range f.count {
@@ -48,6 +51,7 @@ type process struct {
 	file   *File
 	layout layout
 	log    *kernelLog
+	begun  bool // see History
 
 	mu          sync.Mutex // guards everything below
 	gpus        []*gpu     // by their number in the file
@@ -63,7 +67,8 @@ type process struct {
 	current map[int]*context // by OS thread
 	handles map[uintptr]any  // contexts, streams, events, modules, functions
 	handle  uintptr          // the last one given
-	pinned  []*allocation    // host memory
+	pinned  []*allocation    // host memory, by address
+	mapped  []*allocation    // memory at addresses of its own, by address
 	copies  []copied         // what need not be copied again
 
 	now     float64 // the host's virtual time, in seconds
@@ -85,6 +90,7 @@ type gpu struct {
 	missing   bool
 	lost      bool
 	lostAfter []string // prefixes of specs after which it is lost
+	xids      []*fault // those that it has yet to report
 	contextNo cuda.Result
 	mig       bool
 	memory    *arena
@@ -143,6 +149,10 @@ func (p *process) arm(ft *fault, started []string) {
 		if ft.loaded.gen != 0 {
 			g.loaded = ft.loaded
 		}
+	case "xid":
+		if !ft.beforeRun && !slices.ContainsFunc(started, func(id string) bool { return strings.HasPrefix(id, ft.prefix) }) {
+			g.xids = append(g.xids, ft)
+		}
 	case "lost":
 		if ft.prefix == "" || slices.ContainsFunc(started, func(id string) bool { return strings.HasPrefix(id, ft.prefix) }) {
 			g.lost = true
@@ -166,6 +176,15 @@ func (p *process) annotate(spec string) {
 	}
 	p.spec = spec
 	clear(p.samples)
+	for _, g := range p.gpus {
+		g.xids = slices.DeleteFunc(g.xids, func(ft *fault) bool {
+			due := strings.HasPrefix(spec, ft.prefix)
+			if due {
+				p.xid(g, int(ft.code), ft.text)
+			}
+			return due
+		})
+	}
 }
 
 // fault finds what is wrong with this GPU, by kind.

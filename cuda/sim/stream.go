@@ -2,16 +2,24 @@ package sim
 
 import (
 	"slices"
+	"time"
 
 	"github.com/peerproof/peerproof/cuda"
 )
 
 // stream is a queue of work. Work takes effect on memory when it is queued, in
-// program order; when it ran in virtual time is found out when somebody waits.
+// program order, unless the stream is held; when it ran in virtual time is found
+// out when somebody waits.
 type stream struct {
 	context *context
 	at      float64 // virtual time at which all that is resolved has run
 	hung    bool    // work that never ends is in it
+	// later is what waits for party, or for a record of another stream.
+	later     []func(*stream)
+	party     party
+	heldSince time.Time
+	awaits    *record
+	capture   *graph // what is queued goes there
 	// busy, until somebody has waited for it: polled says that a query has
 	// seen it busy, touched which GPUs its work keeps busy.
 	busy    bool
@@ -32,10 +40,13 @@ type event struct {
 
 // record is one recording of an event.
 type record struct {
-	stream *stream
-	done   bool    // at is known
-	hung   bool    // never reached
-	at     float64 // virtual time
+	stream  *stream
+	capture *graph    // recorded into that, and nowhere else
+	placed  bool      // the stream has come to it
+	waiting []*stream // held until it has
+	done    bool      // at is known
+	hung    bool      // never reached
+	at      float64   // virtual time
 }
 
 func (s *stream) owner() *context { return s.context }
@@ -53,6 +64,7 @@ func (p *process) stream(c *context, handle uintptr) (*stream, bool) {
 // to their end, and what a kernel ran into comes to light, for good.
 func (p *process) settle(streams ...*stream) cuda.Result {
 	for _, s := range streams {
+		p.unhold(s)
 		if s.hung {
 			p.block()
 		}
@@ -104,7 +116,7 @@ func (p *process) streamDestroy(handle uintptr) cuda.Result {
 			return cuda.ErrInvalidHandle
 		}
 		delete(p.handles, handle)
-		if !s.hung { // a context with a hung stream stays hung
+		if !s.hung && !s.held() { // a context with a hung stream stays hung
 			s.context.streams = slices.DeleteFunc(s.context.streams, func(t *stream) bool { return t == s })
 		}
 		return cuda.Success
@@ -114,8 +126,11 @@ func (p *process) streamDestroy(handle uintptr) cuda.Result {
 func (p *process) streamSynchronize(handle uintptr) cuda.Result {
 	return p.inContext(func(c *context) cuda.Result {
 		s, ok := p.stream(c, handle)
-		if !ok {
+		switch {
+		case !ok:
 			return cuda.ErrInvalidHandle
+		case s.capture != nil:
+			return s.capture.spoil()
 		}
 		return p.settle(s)
 	})
@@ -129,7 +144,9 @@ func (p *process) streamQuery(handle uintptr) cuda.Result {
 		switch {
 		case !ok:
 			return cuda.ErrInvalidHandle
-		case s.hung:
+		case s.capture != nil:
+			return s.capture.spoil()
+		case s.hung, s.held() && !p.impatient(s.cause()):
 			return cuda.ErrNotReady
 		case s.busy && !s.polled:
 			s.polled = true
@@ -150,10 +167,21 @@ func (p *process) streamWaitEvent(handle, ev uintptr, flags uint32) cuda.Result 
 			return cuda.ErrInvalidValue
 		case e.last == nil:
 			return cuda.Success // there is nothing to wait for
+		case e.last.capture != nil:
+			return e.last.capture.crossed(s)
+		case s.capture != nil:
+			return s.capture.spoil() // it would wait for what is not in the graph
 		}
-		s.hung = s.hung || e.last.hung
-		s.nextGroup()
-		p.queue = append(p.queue, &item{stream: s, wait: e.last})
+		last := e.last
+		p.do(s, func(s *stream) {
+			if !last.placed {
+				// It is asked again when the other stream comes to it.
+				s.awaits, last.waiting = last, append(last.waiting, s)
+				s.later = append([]func(*stream){func(s *stream) { p.await(s, last) }}, s.later...)
+				return
+			}
+			p.await(s, last)
+		})
 		return cuda.Success
 	})
 }
@@ -186,13 +214,26 @@ func (p *process) eventRecord(ev, handle uintptr) cuda.Result {
 		if !ok || !isEvent || e.context != s.context {
 			return cuda.ErrInvalidHandle
 		}
-		e.last = &record{stream: s, hung: s.hung}
-		if e.timing {
-			s.nextGroup()
+		last := &record{stream: s, capture: s.capture}
+		e.last = last
+		if s.capture != nil {
+			return cuda.Success // it says where in the graph, and never happens
 		}
-		p.queue = append(p.queue, &item{stream: s, record: e.last})
+		p.do(s, func(s *stream) {
+			if e.timing {
+				s.nextGroup()
+			}
+			p.place(last)
+		})
 		return cuda.Success
 	})
+}
+
+// await queues a stream's wait for an event.
+func (p *process) await(s *stream, r *record) {
+	s.hung = s.hung || r.hung
+	s.nextGroup()
+	p.queue = append(p.queue, &item{stream: s, wait: r})
 }
 
 func (p *process) eventSynchronize(ev uintptr) cuda.Result {
@@ -203,7 +244,13 @@ func (p *process) eventSynchronize(ev uintptr) cuda.Result {
 			return cuda.ErrInvalidHandle
 		case e.last == nil:
 			return cuda.Success
-		case e.last.hung:
+		case e.last.capture != nil:
+			return e.last.capture.spoil()
+		}
+		if !e.last.placed {
+			p.unhold(e.last.stream)
+		}
+		if e.last.hung {
 			p.block()
 		}
 		p.resolve()
