@@ -29,8 +29,9 @@ type gpu struct {
 	driver  *cuda.Driver
 	context *cuda.Context
 	stream  *cuda.Stream
+	other   *cuda.Stream // the other GPU's part, where two would take part
 	kernel  map[string]*cuda.Function
-	result  *cuda.Buffer     // of verify
+	result  *cuda.Buffer     // 64 bytes
 	host    *cuda.HostBuffer // 32 MiB
 	source  *cuda.Buffer     // a quarter of what is free, at most 512 MiB
 	sink    *cuda.Buffer     // the same
@@ -60,6 +61,7 @@ func openGPU(t *testing.T) *gpu {
 	dev := value[*cuda.Device](t)(g.driver.Device(0))
 	g.context = value[*cuda.Context](t)(dev.Retain())
 	g.stream = value[*cuda.Stream](t)(g.context.NewStream())
+	g.other = value[*cuda.Stream](t)(g.context.NewStream())
 	module := value[*cuda.Module](t)(g.context.LoadModule(kernels.PTX()))
 	for name := range kernels.Params {
 		g.kernel[name] = value[*cuda.Function](t)(module.Function(name))
@@ -67,12 +69,12 @@ func openGPU(t *testing.T) *gpu {
 	free, _, err := g.context.MemInfo()
 	g.must(err)
 	size := min(512<<20, free/4&^(1<<20-1))
-	g.result = value[*cuda.Buffer](t)(g.context.Alloc(16))
+	g.result = value[*cuda.Buffer](t)(g.context.Alloc(64))
 	g.host = value[*cuda.HostBuffer](t)(g.context.AllocHost(min(32<<20, size)))
 	g.source = value[*cuda.Buffer](t)(g.context.Alloc(size))
 	g.sink = value[*cuda.Buffer](t)(g.context.Alloc(size))
 	t.Cleanup(func() {
-		for _, c := range []interface{ Close() error }{g.result, g.host, g.source, g.sink, g.stream, module, g.context} {
+		for _, c := range []interface{ Close() error }{g.result, g.host, g.source, g.sink, g.stream, g.other, module, g.context} {
 			if err := c.Close(); err != nil {
 				t.Error(err)
 			}
@@ -90,11 +92,35 @@ func (g *gpu) must(err error) {
 
 func (g *gpu) launch(kernel string, params ...uint64) {
 	g.Helper()
+	g.launchOn(g.stream, kernel, params...)
+}
+
+func (g *gpu) launchOn(s *cuda.Stream, kernel string, params ...uint64) {
+	g.Helper()
 	grid, block := uint32(1024), uint32(256)
-	if kernel == kernels.Gate {
+	switch kernel {
+	case kernels.Gate, kernels.Chase, kernels.PingPong:
 		grid, block = 1, 1
+	case kernels.Litmus:
+		grid, block = kernels.LitmusGrid, kernels.LitmusBlock
 	}
-	g.must(g.stream.Launch(g.kernel[kernel], grid, block, params...))
+	if len(params) != kernels.Params[kernel] {
+		g.Fatalf("%s takes %d parameters", kernel, kernels.Params[kernel])
+	}
+	g.must(s.Launch(g.kernel[kernel], grid, block, params...))
+}
+
+// seconds is how long the GPU takes for what op queues.
+func (g *gpu) seconds(op func()) float64 {
+	g.Helper()
+	start, end := value[*cuda.Event](g.T)(g.context.NewEvent(true)), value[*cuda.Event](g.T)(g.context.NewEvent(true))
+	g.must(g.stream.Record(start))
+	op()
+	g.must(g.stream.Record(end))
+	g.must(g.stream.Synchronize())
+	took := value[time.Duration](g.T)(end.Since(start))
+	g.must(errors.Join(start.Close(), end.Close()))
+	return took.Seconds()
 }
 
 // verify is the count of wrong bytes and the first one's offset.

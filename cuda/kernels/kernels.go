@@ -154,8 +154,8 @@ const (
 // How product is launched, and what a round of it is.
 const (
 	ProductBlock       = 256
-	ProductFP32Flops   = 8 * 7            // of a thread: chains times operations
-	ProductTensorFlops = 2 * 16 * 16 * 16 // of a warp
+	ProductFP32Flops   = 8 * 7                // of a thread: chains times operations
+	ProductTensorFlops = 4 * 2 * 16 * 16 * 16 // of a warp: tiles times operations
 )
 
 // Kinds of test pattern.
