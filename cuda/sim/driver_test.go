@@ -490,3 +490,21 @@ func runCrash(t *testing.T, text string) *exec.ExitError {
 	}
 	return exit
 }
+
+func TestErrorTexts(t *testing.T) {
+	api, err := parse(t, hgx2).Open(History{}).OpenCUDA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{TB: t, api: api}
+	var name, text *byte
+	r.ok(api.GetErrorName(cuda.ErrTooManyPeers, &name))
+	r.ok(api.GetErrorString(cuda.ErrTooManyPeers, &text))
+	if got := unsafe.String(name, 4); got != "CUDA" {
+		t.Errorf("name begins with %q", got)
+	}
+	if got := unsafe.String(text, 4); got != "peer" {
+		t.Errorf("text begins with %q", got)
+	}
+	r.want(api.GetErrorString(4242, &text), cuda.ErrInvalidValue)
+}

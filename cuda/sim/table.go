@@ -153,16 +153,6 @@ func (p *process) driverGetVersion(version *int32) cuda.Result {
 	return cuda.Success
 }
 
-func getErrorName(code cuda.Result, name **byte) cuda.Result {
-	*name = cString(code.String())
-	return cuda.Success
-}
-
-func getErrorString(code cuda.Result, text **byte) cuda.Result {
-	*text = cString("simulated: " + code.String())
-	return cuda.Success
-}
-
 func cString(text string) *byte { return unsafe.SliceData(append([]byte(text), 0)) }
 
 // putString writes text with a NUL into a caller's buffer, as much as fits.
