@@ -9,11 +9,19 @@ import (
 
 // kernelBodies are the kernels that a simulated GPU can run, by name.
 var kernelBodies = map[string]func(*launch){
-	kernels.Fill:   (*launch).fill,
-	kernels.Verify: (*launch).verify,
-	kernels.Copy:   (*launch).copy,
-	kernels.Gate:   (*launch).gate,
-	kernels.Load:   (*launch).load,
+	kernels.Fill:         (*launch).fill,
+	kernels.Verify:       (*launch).verify,
+	kernels.Copy:         (*launch).copy,
+	kernels.Add:          (*launch).add,
+	kernels.Gate:         (*launch).gate,
+	kernels.Load:         (*launch).load,
+	kernels.Chain:        (*launch).chain,
+	kernels.Chase:        (*launch).chase,
+	kernels.PingPong:     (*launch).pingpong,
+	kernels.Litmus:       (*launch).litmus,
+	kernels.TestPattern:  (*launch).pattern,
+	kernels.CheckPattern: (*launch).check,
+	kernels.Product:      (*launch).product,
 }
 
 // launch is one run of a kernel.

@@ -44,6 +44,8 @@ type allocation struct {
 	gone    bool // freed; its address means nothing any more
 	shared  bool // another process may write it at any time
 	mirrors map[int]*mirror
+	block   *block // what is mapped
+	pages   []byte // what is imported, in whole pages
 }
 
 // origin is how an allocation came to be, which says how it may be freed.

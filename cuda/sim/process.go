@@ -43,7 +43,7 @@ func (f *File) Open(history History) *cuda.Bundle {
 	}
 	p.join()
 	p.show(history.Visible)
-	return &cuda.Bundle{OpenCUDA: p.openCUDA, NVML: &library{p: p}, Host: p.host()}
+	return &cuda.Bundle{OpenCUDA: p.openCUDA, NVML: &library{p: p}, Annotate: p.annotate, Host: p.host()}
 }
 
 // process is what the libraries hold in one process, and the node below it.
@@ -69,7 +69,12 @@ type process struct {
 	handle  uintptr          // the last one given
 	pinned  []*allocation    // host memory, by address
 	mapped  []*allocation    // memory at addresses of its own, by address
-	copies  []copied         // what need not be copied again
+	// reserved are addresses for memory to be mapped at; nextMapped is the first
+	// that was never given.
+	reserved   []reservation
+	nextMapped uint64
+	waiting    []*side  // kernels whose partner is not launched yet
+	copies     []copied // what need not be copied again
 
 	now     float64 // the host's virtual time, in seconds
 	queue   []*item // work whose time is not yet known
@@ -276,7 +281,9 @@ func (p *process) openCUDA() (*cuda.API, error) {
 	if missing != nil {
 		return nil, &cuda.MissingSymbolsError{Symbols: missing}
 	}
-	return p.table(), nil
+	api := p.table()
+	p.addOptional(api)
+	return api, nil
 }
 
 // block never returns. The lock is given up first, so that other threads go

@@ -223,6 +223,13 @@ func (p *process) deviceAttribute(value *int32, attribute int32, device int32) c
 			*value = int32(pr.memoryMHz * 1000)
 		case cuda.AttrMemoryBusWidthBits:
 			*value = int32(pr.busBits)
+		case cuda.AttrVirtualMemory:
+			*value = 1
+		case cuda.AttrMemoryPools:
+			if p.file.driver.branch() < since["cuMemPoolCreate"] {
+				return cuda.ErrInvalidValue
+			}
+			*value = 1
 		case cuda.AttrComputeMajor:
 			*value = int32(pr.major)
 		case cuda.AttrComputeMinor:
