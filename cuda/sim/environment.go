@@ -47,8 +47,6 @@ func (r *reader) environment(f *File, n ast.Node) {
 	case r.failed():
 	case len(e.given) > 0 && at["container"] != nil && !e.container:
 		r.fail(at["given"], "environment.given names the GPUs of a container, but environment.container is false")
-	case e.nccl:
-		r.fail(at["nccl"], "environment.nccl: a simulated NCCL is not supported by this version; expected false")
 	case e.virtualised && e.wsl:
 		r.fail(at["wsl"], "environment.wsl and environment.virtualised exclude each other")
 	case len(e.given) > 0:

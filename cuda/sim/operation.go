@@ -14,6 +14,7 @@ type operation struct {
 	// needs: results and flags, which no fault of data shows in.
 	reads, writes, beside []span
 	staged                bool     // through the host, without a direct path
+	enabled               bool     // it has access, whatever its context has
 	seen                  []access // what accesses found
 }
 
@@ -138,8 +139,8 @@ func (p *process) begin(o *operation) (effect bool) {
 func (p *process) forbidden(o *operation) bool {
 	c := o.stream.context
 	refused := func(m span, write bool) bool {
-		if m.gone {
-			return true
+		if m.gone || o.enabled {
+			return m.gone
 		}
 		if o.sm {
 			return !p.mayReach(c, m.allocation, write)

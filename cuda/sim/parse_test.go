@@ -81,7 +81,6 @@ func TestParseErrors(t *testing.T) {
 		{"virtualised WSL", two + "environment: {virtualised: true, wsl: true}\n", "4:39", "exclude each other"},
 		{"kernel log", two + "environment: {kernel-log: gone}\n", "4:27", "readable, denied"},
 		{"no such bridge", two + "environment: {acs-redirect: [\"0000:00:01.0\"]}\n", "4:30", "there is no bridge"},
-		{"NCCL", two + "environment: {nccl: true}\n", "4:21", "not supported by this version"},
 		{"faults is a mapping", two + "faults: {kind: slow}\n", "4:9", "faults must be a list"},
 		{"a fault is text", two + "faults: [slow]\n", "4:10", "fault 1 must be a mapping"},
 		{"no kind", two + "faults: [{gpu: 0}]\n", "4:10", "fault 1 lacks the key kind; known are bad-error, bar1"},

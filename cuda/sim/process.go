@@ -73,8 +73,10 @@ type process struct {
 	// that was never given.
 	reserved   []reservation
 	nextMapped uint64
-	waiting    []*side  // kernels whose partner is not launched yet
-	copies     []copied // what need not be copied again
+	groups     map[int]*group // of NCCL, by OS thread
+	noP2P      *bool          // NCCL_P2P_DISABLE, since NCCL first asked
+	waiting    []*side        // kernels whose partner is not launched yet
+	copies     []copied       // what need not be copied again
 
 	now     float64 // the host's virtual time, in seconds
 	queue   []*item // work whose time is not yet known
