@@ -20,6 +20,9 @@ type Bundle struct {
 	// OpenNCCL opens the collective library; nil where there cannot be one.
 	// Bundle.NCCL asks it.
 	OpenNCCL func() (*NCCL, error)
+	// Annotate tells a simulated node which spec is about to run, also one that
+	// does not use CUDA; nil where nobody wants to know.
+	Annotate func(spec string)
 	Host     Host
 }
 

@@ -52,6 +52,14 @@ type fault struct {
 	pending   bool
 	broken    bool // remap: failed
 
+	counter     string // link-errors: replay, recovery, crc
+	pcie        string // link-errors: correctable, uncorrectable
+	rise        uint64
+	text        string // xid
+	beforeRun   bool   // xid
+	reason      string // throttle
+	temperature *int   // throttle, in degrees Celsius
+
 	uncorrected     uint64
 	correctedPerGiB float64
 }
@@ -111,15 +119,15 @@ var kinds = map[string]kind{
 	"identity":             {scope: oneGPU, anyOf: "uuid serial bus-id", once: true, behaves: true},
 	"links-down":           {scope: oneGPU, needs: "links", behaves: true},
 	"wrong-peer":           {scope: oneGPU, needs: "link remote", behaves: true},
-	"link-errors":          {scope: oneGPU, needs: "rise", may: "link counter pcie", anyOf: "counter pcie"},
+	"link-errors":          {scope: oneGPU, needs: "rise", may: "link counter pcie", anyOf: "counter pcie", behaves: true},
 	"pcie-link":            {scope: oneGPU, anyOf: "idle loaded", once: true, behaves: true},
 	"bar1":                 {scope: oneGPU, needs: "size", once: true, behaves: true},
-	"xid":                  {scope: oneGPU, needs: "code", may: "text during before-run"},
+	"xid":                  {scope: oneGPU, needs: "code", may: "text during before-run", behaves: true},
 	"ecc":                  {scope: oneGPU, anyOf: "uncorrected corrected-per-gib", once: true, behaves: true},
 	"remap":                {scope: oneGPU, anyOf: "completed pending failed", once: true, behaves: true},
 	"recovery-action":      {scope: oneGPU, needs: "action", once: true, behaves: true},
 	"fabric":               {scope: gpuOrAll, anyOf: "state status health", once: true, behaves: true},
-	"throttle":             {scope: oneGPU, anyOf: "reason temperature"},
+	"throttle":             {scope: oneGPU, anyOf: "reason temperature", behaves: true},
 	"wrong-result":         {scope: oneGPU, behaves: true},
 	"busy":                 {scope: oneGPU, needs: "pid", behaves: true},
 	"firmware":             {scope: oneGPU, anyOf: "vbios inforom", once: true, behaves: true},
@@ -127,7 +135,7 @@ var kinds = map[string]kind{
 	"compute-mode":         {scope: oneGPU, needs: "mode", once: true, behaves: true},
 	"persistence-off":      {scope: oneGPU, once: true, behaves: true},
 	"power-limit":          {scope: oneGPU, needs: "watts", once: true, behaves: true},
-	"cc-mode":              {scope: oneGPU, needs: "mode", once: true},
+	"cc-mode":              {scope: oneGPU, needs: "mode", once: true, behaves: true},
 	"ecc-off":              {scope: oneGPU, once: true, behaves: true},
 }
 
@@ -242,8 +250,17 @@ func (r *reader) contradictions(f *File, ft *fault, n ast.Node, what string, at 
 	}
 	linked := f.nvlink != nil
 	switch ft.kind {
-	case "links-down", "wrong-peer":
-		if !linked {
+	case "links-down", "wrong-peer", "link-errors":
+		switch {
+		case ft.kind == "link-errors" && at["pcie"] != nil:
+			if at["link"] != nil || at["counter"] != nil {
+				r.fail(at["pcie"], "%s has both pcie and an NVLink's link or counter; expected one of them", what)
+			}
+			return
+		case ft.kind == "link-errors" && at["link"] == nil:
+			r.fail(n, "%s: counter needs link, the NVLink whose counter it is", what)
+			return
+		case !linked:
 			r.fail(n, "%s: this node has no NVLink", what)
 			return
 		}

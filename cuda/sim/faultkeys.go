@@ -104,8 +104,12 @@ var faultKeys = map[string]faultKey{
 			r.fail(n, "%s must be the beginning of a spec's id, such as transfer/copy, found nothing", what)
 		}
 	},
-	"during":     func(r *reader, _ *File, ft *fault, n ast.Node, what string) { ft.prefix = r.text(n, what) },
-	"before-run": func(r *reader, _ *File, _ *fault, n ast.Node, what string) { r.boolean(n, what) },
+	"during": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
+		if ft.prefix = r.text(n, what); ft.prefix == "before-run" {
+			ft.prefix, ft.beforeRun = "", true
+		}
+	},
+	"before-run": func(r *reader, _ *File, ft *fault, n ast.Node, what string) { ft.beforeRun = r.boolean(n, what) },
 	"call": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
 		text := r.text(n, what)
 		var known bool
@@ -132,13 +136,15 @@ var faultKeys = map[string]faultKey{
 		}
 		ft.remote = r.gpuNumber(f, n, what)
 	},
-	"counter": func(r *reader, _ *File, _ *fault, n ast.Node, what string) {
-		r.choice(n, what, "replay", "recovery", "crc")
+	"counter": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
+		ft.counter = r.choice(n, what, "replay", "recovery", "crc")
 	},
-	"pcie": func(r *reader, _ *File, _ *fault, n ast.Node, what string) {
-		r.choice(n, what, "correctable", "uncorrectable")
+	"pcie": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
+		ft.pcie = r.choice(n, what, "correctable", "uncorrectable")
 	},
-	"rise":    func(r *reader, _ *File, _ *fault, n ast.Node, what string) { r.integer(n, what, 1, math.MaxInt32) },
+	"rise": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
+		ft.rise = uint64(r.integer(n, what, 1, math.MaxInt32))
+	},
 	"size":    func(r *reader, _ *File, ft *fault, n ast.Node, what string) { ft.size = r.size(n, what) },
 	"uuid":    textKey(func(ft *fault) **string { return &ft.uuid }),
 	"serial":  textKey(func(ft *fault) **string { return &ft.serial }),
@@ -148,7 +154,7 @@ var faultKeys = map[string]faultKey{
 	"code": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
 		ft.code = int32(r.integer(n, what, 1, 9999))
 	},
-	"text": func(r *reader, _ *File, _ *fault, n ast.Node, what string) { r.scalar(n, what) },
+	"text": func(r *reader, _ *File, ft *fault, n ast.Node, what string) { ft.text = r.scalar(n, what) },
 	"uncorrected": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
 		ft.uncorrected = uint64(r.integer(n, what, 0, math.MaxInt32))
 	},
@@ -182,10 +188,13 @@ var faultKeys = map[string]faultKey{
 	"health": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
 		ft.health = r.choice(n, what, "healthy", "unhealthy", "limited-capacity", "not-supported")
 	},
-	"reason": func(r *reader, _ *File, _ *fault, n ast.Node, what string) {
-		r.choice(n, what, "sw-thermal-slowdown", "hw-slowdown", "hw-thermal-slowdown", "hw-power-brake", "sw-power-cap")
+	"reason": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
+		ft.reason = r.choice(n, what, "sw-thermal-slowdown", "hw-slowdown", "hw-thermal-slowdown", "hw-power-brake", "sw-power-cap")
 	},
-	"temperature": func(r *reader, _ *File, _ *fault, n ast.Node, what string) { r.integer(n, what, -50, 200) },
+	"temperature": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
+		degrees := int(r.integer(n, what, -50, 200))
+		ft.temperature = &degrees
+	},
 	"mode": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {
 		if ft.kind == "compute-mode" {
 			ft.mode = r.choice(n, what, "default", "exclusive-process", "prohibited")

@@ -48,9 +48,9 @@ type efficiency struct{ nvlink, pcie, sys, host, staged, local, sm float64 }
 
 // driver is what is installed; the zero driver is none.
 type driver struct {
-	version, kernelModule string
-	cuda                  int // as cuDriverGetVersion says it: 13000
-	missing               []string
+	version, kernelModule, fabricManager string
+	cuda                                 int // as cuDriverGetVersion says it: 13000
+	missing                              []string
 }
 
 func (d *driver) none() bool { return d.version == "" }
@@ -75,7 +75,7 @@ func Parse(name string, data []byte) (*File, error) {
 	f := &File{
 		Name: defaultName(name), text: string(data), seed: 1, count: 8, memory: 64 << 20, pcieP2P: true, noise: 0.01,
 		efficiency: efficiency{nvlink: 0.88, pcie: 0.86, sys: 0.6, host: 0.87, staged: 0.4, local: 0.88, sm: 0.8},
-		driver:     driver{version: "580.95.05", kernelModule: "580.95.05", cuda: 13000},
+		driver:     driver{version: "580.95.05", kernelModule: "580.95.05", fabricManager: "580.95.05", cuda: 13000},
 		env:        environment{iommu: "off", shm: 16 << 30},
 	}
 	if top := r.document(data); top != nil {
@@ -329,7 +329,7 @@ func (r *reader) driver(f *File, n ast.Node) {
 		major, _ := strconv.Atoi(m[1]) // the pattern has digits only
 		minor, _ := strconv.Atoi(m[2])
 		d.cuda = major*1000 + minor*10
-	}}, version("kernel-module", &d.kernelModule), field{"missing-symbols", func(n ast.Node) {
+	}}, version("kernel-module", &d.kernelModule), version("fabric-manager", &d.fabricManager), field{"missing-symbols", func(n ast.Node) {
 		for _, v := range r.list(n, "driver.missing-symbols") {
 			s := r.text(v, "a missing symbol")
 			if !symbolName.MatchString(s) {
@@ -340,6 +340,9 @@ func (r *reader) driver(f *File, n ast.Node) {
 	}})
 	if at["kernel-module"] == nil {
 		d.kernelModule = d.version
+	}
+	if at["fabric-manager"] == nil {
+		d.fabricManager = d.version
 	}
 }
 

@@ -76,6 +76,7 @@ func (p *process) files() fs.FS {
 		return fstest.MapFS(t) // the host behind WSL keeps PCI to itself
 	}
 	p.driverFiles(t)
+	p.managerLog(t)
 	for i, g := range p.gpus {
 		p.pciFiles(t, i, g)
 	}
@@ -97,6 +98,11 @@ func (t tree) container(env *environment) {
 		t.file("run/.containerenv", "engine=\"simulated\"\n")
 		t.file("proc/1/environ", "container=oci\x00")
 	}
+	capabilities := uint64(1<<41 - 1)
+	if env.container {
+		capabilities = 0xa80425fb // what engines leave by default
+	}
+	t.file("proc/self/status", fmt.Sprintf("Name:\tpeerproof\nCapEff:\t%016x\n", capabilities))
 	t.file("proc/1/cgroup", cgroup)
 	t.file("proc/self/cgroup", cgroup)
 	mounts := fmt.Sprintf("%s / %s rw,relatime 0 0\ntmpfs /dev/shm tmpfs %s 0 0\n", root, rootType, shm)
@@ -132,6 +138,23 @@ func (p *process) driverFiles(t tree) {
 	}
 }
 
+// managerLog is what Fabric Manager writes where there is a fabric to manage.
+func (p *process) managerLog(t tree) {
+	f := p.file
+	if f.driver.none() || f.env.virtualised || f.nvlink == nil || f.nvlink.switched == 0 || !f.product.fabric() {
+		return
+	}
+	t.file("var/log/fabricmanager.log", fmt.Sprintf(
+		"[Jan 01 2026 00:00:00] [INFO] [tid 1] Fabric Manager version is : %s\n[Jan 01 2026 00:00:01] [INFO] [tid 1] simulated\n", f.driver.fabricManager))
+}
+
+// aerFiles are the kernel's counters of Advanced Error Reporting.
+func aerFiles(files map[string]string, correctable, nonFatal uint64) {
+	files["aer_dev_correctable"] = fmt.Sprintf("RxErr %d\nBadTLP 0\nTOTAL_ERR_COR %d", correctable, correctable)
+	files["aer_dev_nonfatal"] = fmt.Sprintf("Undefined 0\nTLP %d\nTOTAL_ERR_NONFATAL %d", nonFatal, nonFatal)
+	files["aer_dev_fatal"] = "Undefined 0\nTOTAL_ERR_FATAL 0"
+}
+
 // speeds are PCIe's rates as sysfs writes them, by generation.
 var speeds = map[int]string{1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
 
@@ -162,6 +185,10 @@ func (p *process) pciFiles(t tree, i int, g *gpu) {
 	files := linkFiles(map[string]string{
 		"class": "0x030200", "vendor": "0x10de", "device": fmt.Sprintf("0x%04x", p.file.product.device), "numa_node": numa,
 	}, p.file.pcie, g.idle)
+	if !env.virtualised {
+		d := device{p: p, g: g}
+		aerFiles(files, d.pcieRise("correctable"), d.pcieRise("uncorrectable"))
+	}
 	where := t.pci(g.place.bus, g.place.root, above, files)
 	if !p.file.driver.none() {
 		t.link(where+"/driver", relative(where, "sys/bus/pci/drivers/nvidia"))

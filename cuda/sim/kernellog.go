@@ -91,6 +91,9 @@ func (r *logReader) Close() error {
 // xid is what the driver does when a GPU reports an error: a line in the
 // kernel log and an NVML event.
 func (p *process) xid(g *gpu, code int, text string) {
+	if text == "" {
+		text = "simulated"
+	}
 	p.log.write(fmt.Sprintf("NVRM: Xid (PCI:%04x:%02x:00): %d, pid=%d, name=peerproof, %s",
 		g.place.domain, g.place.number, code, os.Getpid(), text))
 	for _, set := range p.events {

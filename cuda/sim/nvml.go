@@ -74,7 +74,7 @@ var librarySymbols = map[string]bool{
 	"nvmlInit": true, "nvmlInit_v2": true, "nvmlInitWithFlags": true, "nvmlShutdown": true, "nvmlErrorString": true,
 	"nvmlSystemGetDriverVersion": true, "nvmlSystemGetNVMLVersion": true,
 	"nvmlSystemGetCudaDriverVersion": true, "nvmlSystemGetCudaDriverVersion_v2": true,
-	"nvmlDeviceGetCount": true, "nvmlDeviceGetCount_v2": true,
+	"nvmlSystemGetConfComputeState": true, "nvmlDeviceGetCount": true, "nvmlDeviceGetCount_v2": true,
 	"nvmlDeviceGetHandleByIndex": true, "nvmlDeviceGetHandleByIndex_v2": true,
 	"nvmlDeviceGetHandleByPciBusId": true, "nvmlDeviceGetHandleByPciBusId_v2": true,
 	"nvmlDeviceGetHandleByUUID": true,
@@ -137,6 +137,26 @@ func (l *library) SystemGetCudaDriverVersion() (int, nvml.Return) {
 // SystemGetCudaDriverVersion_v2 is SystemGetCudaDriverVersion.
 func (l *library) SystemGetCudaDriverVersion_v2() (int, nvml.Return) {
 	return l.SystemGetCudaDriverVersion()
+}
+
+// SystemGetConfComputeState is on where a GPU takes part.
+func (l *library) SystemGetConfComputeState() (nvml.ConfComputeSystemState, nvml.Return) {
+	state := nvml.ConfComputeSystemState{Environment: nvml.CC_SYSTEM_ENVIRONMENT_UNAVAILABLE}
+	for _, g := range l.p.present() {
+		switch g.confidential() {
+		case "on":
+			state.CcFeature = nvml.CC_SYSTEM_FEATURE_ENABLED
+		case "devtools":
+			state.CcFeature, state.DevToolsMode = nvml.CC_SYSTEM_FEATURE_ENABLED, nvml.CC_SYSTEM_DEVTOOLS_MODE_ON
+		}
+	}
+	if state.CcFeature == nvml.CC_SYSTEM_FEATURE_ENABLED {
+		state.Environment = nvml.CC_SYSTEM_ENVIRONMENT_PROD
+	}
+	if r := l.asked("nvmlSystemGetConfComputeState"); r != nvml.SUCCESS {
+		return nvml.ConfComputeSystemState{}, r
+	}
+	return state, nvml.SUCCESS
 }
 
 // DeviceGetCount counts the GPUs that the driver knows here, lost ones too.

@@ -30,7 +30,7 @@ func init() {
 		GetDefaultEccMode GetTotalEccErrors GetRemappedRows GetPersistenceMode GetComputeMode GetNumaNodeId GetVirtualizationMode
 		GetCurrentClocksEventReasons GetSupportedClocksEventReasons GetTemperature GetTemperatureThreshold GetPowerUsage
 		GetPowerManagementLimit GetPowerManagementDefaultLimit GetEnforcedPowerLimit GetFieldValues GetSupportedEventTypes
-		RegisterEvents GetModuleId`) {
+		RegisterEvents GetModuleId GetNvLinkErrorCounter GetConfComputeMemSizeInfo GetCurrentClocksThrottleReasons`) {
 		deviceMethods[name] = true
 	}
 }
@@ -234,11 +234,6 @@ func (d *device) GetMaxPcieLinkWidth() (int, nvml.Return) {
 
 func (d *device) GetGpuMaxPcieLinkGeneration() (int, nvml.Return) {
 	return answer(d, "GetGpuMaxPcieLinkGeneration", d.p.file.pcie.gen)
-}
-
-// GetPcieReplayCounter is not zero on a healthy machine either.
-func (d *device) GetPcieReplayCounter() (int, nvml.Return) {
-	return answer(d, "GetPcieReplayCounter", 1)
 }
 
 // GetComputeRunningProcesses lists the processes of busy faults, and this one

@@ -1,10 +1,7 @@
 package sim
 
 import (
-	"encoding/binary"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
@@ -98,6 +95,24 @@ func (d *device) GetComputeMode() (nvml.ComputeMode, nvml.Return) {
 	return answer(d, "GetComputeMode", mode)
 }
 
+// confidential is the GPU's mode of confidential computing.
+func (g *gpu) confidential() string {
+	if ft := g.fault("cc-mode"); ft != nil {
+		return ft.mode
+	}
+	return "off"
+}
+
+// GetConfComputeMemSizeInfo is in KiB. Without confidential computing no
+// memory is protected.
+func (d *device) GetConfComputeMemSizeInfo() (nvml.ConfComputeMemSizeInfo, nvml.Return) {
+	sizes := nvml.ConfComputeMemSizeInfo{UnprotectedMemSizeKib: d.product().memory() >> 10}
+	if d.g.confidential() != "off" {
+		sizes.ProtectedMemSizeKib, sizes.UnprotectedMemSizeKib = sizes.UnprotectedMemSizeKib, 0
+	}
+	return perhaps(d, "GetConfComputeMemSizeInfo", d.product().major >= 9, sizes)
+}
+
 // busyNow says that the GPU has work to do.
 func (d *device) busyNow() bool {
 	d.p.mu.Lock()
@@ -105,12 +120,37 @@ func (d *device) busyNow() bool {
 	return d.p.inFlight(d.g)
 }
 
-func (d *device) GetCurrentClocksEventReasons() (uint64, nvml.Return) {
-	reasons := uint64(nvml.ClocksEventReasonGpuIdle)
-	if d.busyNow() {
-		reasons = nvml.ClocksEventReasonNone
+// clocksEventReasons are NVML's bits for the reasons of a throttle fault.
+// Hardware slowdown is the sum of its kinds.
+var clocksEventReasons = map[string]uint64{
+	"sw-power-cap":        nvml.ClocksEventReasonSwPowerCap,
+	"sw-thermal-slowdown": nvml.ClocksEventReasonSwThermalSlowdown,
+	"hw-slowdown":         nvml.ClocksThrottleReasonHwSlowdown,
+	"hw-thermal-slowdown": nvml.ClocksThrottleReasonHwSlowdown | nvml.ClocksThrottleReasonHwThermalSlowdown,
+	"hw-power-brake":      nvml.ClocksThrottleReasonHwSlowdown | nvml.ClocksThrottleReasonHwPowerBrakeSlowdown,
+}
+
+// clocksEvents are the reasons for which the clocks are below their highest.
+func (d *device) clocksEvents() uint64 {
+	if !d.busyNow() {
+		return nvml.ClocksEventReasonGpuIdle
 	}
-	return answer(d, "GetCurrentClocksEventReasons", reasons)
+	reasons := uint64(nvml.ClocksEventReasonNone)
+	for _, ft := range d.g.faults {
+		if ft.kind == "throttle" {
+			reasons |= clocksEventReasons[ft.reason]
+		}
+	}
+	return reasons
+}
+
+func (d *device) GetCurrentClocksEventReasons() (uint64, nvml.Return) {
+	return answer(d, "GetCurrentClocksEventReasons", d.clocksEvents())
+}
+
+// GetCurrentClocksThrottleReasons is the older name of the same.
+func (d *device) GetCurrentClocksThrottleReasons() (uint64, nvml.Return) {
+	return answer(d, "GetCurrentClocksThrottleReasons", d.clocksEvents())
 }
 
 func (d *device) GetSupportedClocksEventReasons() (uint64, nvml.Return) {
@@ -121,6 +161,11 @@ func (d *device) GetTemperature(sensor nvml.TemperatureSensors) (uint32, nvml.Re
 	degrees := uint32(33)
 	if d.busyNow() {
 		degrees = 58
+		for _, ft := range d.g.faults {
+			if ft.kind == "throttle" && ft.temperature != nil {
+				degrees = uint32(max(0, *ft.temperature)) // NVML's is unsigned
+			}
+		}
 	}
 	return perhaps(d, "GetTemperature", sensor == nvml.TEMPERATURE_GPU, degrees)
 }
@@ -163,128 +208,4 @@ func (d *device) GetPowerManagementDefaultLimit() (uint32, nvml.Return) {
 
 var recoveryActions = map[string]nvml.DeviceGpuRecoveryAction{
 	"reset": nvml.GPU_RECOVERY_ACTION_GPU_RESET, "reboot": nvml.GPU_RECOVERY_ACTION_NODE_REBOOT, "drain": nvml.GPU_RECOVERY_ACTION_DRAIN_P2P,
-}
-
-// nvlinkCounters are the ranges of field ids that hold NVLink's error
-// counters: CRC of flits and data, replays and recoveries.
-var nvlinkCounters = [][2]uint32{
-	{nvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0, nvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL},
-	{nvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L6, nvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L11},
-}
-
-// GetFieldValues answers each field by itself.
-func (d *device) GetFieldValues(values []nvml.FieldValue) nvml.Return {
-	if r := d.ask("GetFieldValues"); r != nvml.SUCCESS {
-		return r
-	}
-	for i := range values {
-		v := &values[i]
-		v.NvmlReturn = uint32(nvml.ERROR_NOT_SUPPORTED)
-		give := func(value uint64, kind nvml.ValueType) {
-			v.NvmlReturn, v.ValueType, v.Timestamp = uint32(nvml.SUCCESS), uint32(kind), time.Now().UnixMicro()
-			binary.LittleEndian.PutUint64(v.Value[:], value)
-		}
-		linked := len(d.g.links) > 0 && !d.p.file.env.virtualised
-		switch {
-		case v.FieldId == nvml.FI_DEV_GET_GPU_RECOVERY_ACTION && d.p.file.driver.branch() >= recoveryActionSince:
-			action := nvml.GPU_RECOVERY_ACTION_NONE
-			if ft := d.g.fault("recovery-action"); ft != nil {
-				action = recoveryActions[ft.action]
-			}
-			give(uint64(action), nvml.VALUE_TYPE_UNSIGNED_INT)
-		case v.FieldId == nvml.FI_DEV_NVLINK_LINK_COUNT && linked:
-			give(uint64(len(d.g.links)), nvml.VALUE_TYPE_UNSIGNED_INT)
-		case linked && slices.ContainsFunc(nvlinkCounters, func(ids [2]uint32) bool { return ids[0] <= v.FieldId && v.FieldId <= ids[1] }):
-			give(0, nvml.VALUE_TYPE_UNSIGNED_LONG_LONG)
-		}
-	}
-	return nvml.SUCCESS
-}
-
-func (d *device) GetSupportedEventTypes() (uint64, nvml.Return) {
-	return answer(d, "GetSupportedEventTypes", uint64(0xff9f))
-}
-
-func (d *device) RegisterEvents(mask uint64, set nvml.EventSet) nvml.Return {
-	r := d.ask("RegisterEvents")
-	s, ok := set.(*eventSet)
-	switch {
-	case r != nvml.SUCCESS:
-		return r
-	case !ok:
-		return nvml.ERROR_INVALID_ARGUMENT
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.masks[d.g] |= mask
-	s.handles[d.g] = d
-	return nvml.SUCCESS
-}
-
-// eventSet waits for events of the GPUs that are registered with it.
-type eventSet struct {
-	nvml.EventSet
-	p *process
-
-	mu      sync.Mutex // guards masks, handles and queue
-	masks   map[*gpu]uint64
-	handles map[*gpu]*device
-	queue   []nvml.EventData
-	more    chan struct{} // holds a token when there may be an event
-}
-
-// EventSetCreate makes an empty set.
-func (l *library) EventSetCreate() (nvml.EventSet, nvml.Return) {
-	if r := l.asked("nvmlEventSetCreate"); r != nvml.SUCCESS {
-		return nil, r
-	}
-	s := &eventSet{p: l.p, masks: map[*gpu]uint64{}, handles: map[*gpu]*device{}, more: make(chan struct{}, 1)}
-	l.p.mu.Lock()
-	defer l.p.mu.Unlock()
-	l.p.events = append(l.p.events, s)
-	return s, nvml.SUCCESS
-}
-
-// report hands an event to whoever waits for it.
-func (s *eventSet) report(g *gpu, kind, data uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.masks[g]&kind == 0 {
-		return
-	}
-	none := ^uint32(0)
-	s.queue = append(s.queue, nvml.EventData{Device: s.handles[g], EventType: kind, EventData: data, GpuInstanceId: none, ComputeInstanceId: none})
-	select {
-	case s.more <- struct{}{}:
-	default: // whoever waits will look anyway
-	}
-}
-
-// Wait waits so many milliseconds for an event.
-func (s *eventSet) Wait(milliseconds uint32) (nvml.EventData, nvml.Return) {
-	timeout := time.NewTimer(time.Duration(milliseconds) * time.Millisecond)
-	defer timeout.Stop()
-	for {
-		s.mu.Lock()
-		if len(s.queue) > 0 {
-			first := s.queue[0]
-			s.queue = s.queue[1:]
-			s.mu.Unlock()
-			return first, nvml.SUCCESS
-		}
-		s.mu.Unlock()
-		select {
-		case <-s.more:
-		case <-timeout.C:
-			return nvml.EventData{}, nvml.ERROR_TIMEOUT
-		}
-	}
-}
-
-// Free ends the set.
-func (s *eventSet) Free() nvml.Return {
-	s.p.mu.Lock()
-	defer s.p.mu.Unlock()
-	s.p.events = slices.DeleteFunc(s.p.events, func(e *eventSet) bool { return e == s })
-	return nvml.SUCCESS
 }
