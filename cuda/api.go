@@ -72,7 +72,7 @@ type API struct {
 	LaunchKernel func(function uintptr, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes uint32, stream uintptr, params *unsafe.Pointer, extra unsafe.Pointer) Result `sym:"cuLaunchKernel"`
 
 	// A copy of rows between the memory of any two contexts.
-	Memcpy3DPeerAsync func(copy *Memcpy3DPeer, stream uintptr) Result `sym:"cuMemcpy3DPeerAsync,optional"`
+	Memcpy3DPeerAsync func(rows *Memcpy3DPeer, stream uintptr) Result `sym:"cuMemcpy3DPeerAsync,optional"`
 
 	StreamBeginCapture func(stream uintptr, mode uint32) Result                `sym:"cuStreamBeginCapture_v2,optional"`
 	StreamEndCapture   func(stream uintptr, graph *uintptr) Result             `sym:"cuStreamEndCapture,optional"`

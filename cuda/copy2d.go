@@ -28,8 +28,8 @@ func (s *Stream) Copy2D(dst, src Rows, width, height uint64) error {
 	if err != nil {
 		return fmt.Errorf("source: %w", err)
 	}
-	copy := &Memcpy3DPeer{Src: from, Dst: to, WidthInBytes: uintptr(width), Height: uintptr(height), Depth: 1}
-	return s.do(op, func() Result { return s.context.api.Memcpy3DPeerAsync(copy, s.handle) })
+	rows := &Memcpy3DPeer{Src: from, Dst: to, WidthInBytes: uintptr(width), Height: uintptr(height), Depth: 1}
+	return s.do(op, func() Result { return s.context.api.Memcpy3DPeerAsync(rows, s.handle) })
 }
 
 // end is where the rows are, or why they are not in their buffer.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -268,11 +269,8 @@ func TestAnyGoroutineMayCall(t *testing.T) {
 
 func TestSticky(t *testing.T) {
 	for r := range resultNames {
-		want := r >= ErrHardwareStack && r <= ErrLaunchFailed
-		switch r {
-		case 214, 220, 226, 700, 702, 710, 721, 810, 911:
-			want = true
-		}
+		want := r >= ErrHardwareStack && r <= ErrLaunchFailed ||
+			slices.Contains([]Result{214, 220, 226, 700, 702, 710, 721, 810, 911}, r)
 		if got := r.Sticky(); got != want {
 			t.Errorf("%v.Sticky() is %t", r, got)
 		}

@@ -95,7 +95,7 @@ func TestHostPingPongEndsWithoutAnAnswer(t *testing.T) {
 		h.pingpong(&store, &load, 5, uint64(c.first), limit, &r, &mine, &c.other)
 		took := time.Since(start)
 		r[1] = 0
-		if r != c.want || store != c.flag || mine != 1 || took < time.Duration(limit) {
+		if r != c.want || store != c.flag || mine != 1 || took < time.Duration(limit) || took > time.Duration(100*limit) {
 			t.Errorf("%s: %v after %v, flag %d, ready %d", c.name, r, took, store, mine)
 		}
 	}
@@ -165,6 +165,18 @@ func TestHostLitmusAlone(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The other side leaves after two of five meetings.
+func TestHostLitmusAbandoned(t *testing.T) {
+	h := buildHost(t)
+	x, y, out := new([5]uint32), new([5]uint32), new([6]uint32)
+	var mine uint32
+	other := uint32(2)
+	h.litmus(0, 1, LitmusMode(LitmusStoreBuffering, 0, false), &x[0], &y[0], 5, &out[0], &mine, &other, uint64(5*time.Millisecond))
+	if out[5] != 2 || mine != 3 {
+		t.Errorf("rounds together are %d, meetings %d", out[5], mine)
 	}
 }
 

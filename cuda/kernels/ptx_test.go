@@ -47,6 +47,34 @@ func TestPTXHasTheKernels(t *testing.T) {
 	}
 }
 
+// What orders memory, and what reaches past this GPU's caches, has no effect
+// that a test on a CPU would miss, and a compiler may drop it unseen.
+func TestPTXHasTheInstructions(t *testing.T) {
+	bodies := map[string]string{}
+	for _, text := range strings.Split(ptx, ".visible .entry ")[1:] {
+		name, body, _ := strings.Cut(text, "(")
+		bodies[name] = body
+	}
+	for name, instructions := range map[string][]string{
+		Add:      {"red.relaxed.sys.global.add.u64"},
+		Gate:     {"ld.acquire.sys.global.u32", "%globaltimer"},
+		Chase:    {"ld.relaxed.sys.global.u64"},
+		PingPong: {"st.release.sys.global.u32", "ld.acquire.sys.global.u32", "st.relaxed.sys.global.u32", "ld.relaxed.sys.global.u32"},
+		Litmus: {
+			"st.release.sys.global.u32", "ld.acquire.sys.global.u32", "st.relaxed.sys.global.u32", "ld.relaxed.sys.global.u32",
+			"fence.sc.sys", "bar.sync", "%clock",
+		},
+		CheckPattern: {"red.global.add.u64", "red.global.min.u64", "red.global.or.b64"},
+		Product:      {"wmma.mma.sync", "fma.rn.f32"},
+	} {
+		for _, instruction := range instructions {
+			if !strings.Contains(bodies[name], instruction) {
+				t.Errorf("%s has no %s", name, instruction)
+			}
+		}
+	}
+}
+
 func TestPTXEndsInNUL(t *testing.T) {
 	image := PTX()
 	if bytes.IndexByte(image, 0) != len(image)-1 {
