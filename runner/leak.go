@@ -1,18 +1,20 @@
 package runner
 
 import (
-	"bufio"
 	"bytes"
+	"fmt"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"time"
 )
 
 // A goroutine that is about to end is given this long, in steps, before it is
-// held to have outlived its spec.
+// held to have outlived its spec. On a machine with more to do than processors
+// the last steps of one took more than 50 ms.
 const (
-	leakPatience = 50 * time.Millisecond
+	leakPatience = 250 * time.Millisecond
 	leakStep     = 5 * time.Millisecond
 )
 
@@ -67,50 +69,69 @@ func lingering() string {
 	}
 }
 
-// labelled names the function with which the first goroutine that carries a
-// spec's label began, or "" if none does.
-func labelled() string {
+// specGoroutines are the stacks of the goroutines that carry a spec's label, as
+// the runtime's profile writes them, or "".
+func specGoroutines() string {
 	var profile bytes.Buffer
 	// Form 1 is text: per group of goroutines a line of addresses, their
 	// labels, a line for each frame, an empty line.
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
 		return "" // a buffer takes all
 	}
-	if !bytes.Contains(profile.Bytes(), []byte(specLabel)) {
+	var ours []string
+	for group := range strings.SplitSeq(profile.String(), "\n\n") {
+		if strings.Contains(group, specLabel) && !ending(group) {
+			ours = append(ours, group)
+		}
+	}
+	return strings.Join(ours, "\n\n")
+}
+
+// ending says that goroutines have left their last function and are only in
+// the runtime any more: they do nothing that could hurt.
+func ending(group string) bool {
+	for line := range strings.SplitSeq(group, "\n") {
+		if function, _ := splitFrame(line); function != "" && !strings.HasPrefix(function, "runtime.") {
+			return false
+		}
+	}
+	return true
+}
+
+// labelled names the function with which the first goroutine that carries a
+// spec's label began, or "" if none does.
+func labelled() string {
+	stacks := specGoroutines()
+	if stacks == "" {
 		return ""
 	}
-	name, inside := "a goroutine", false
-	for lines := bufio.NewScanner(&profile); lines.Scan(); {
-		line := lines.Text()
-		switch {
-		case strings.HasPrefix(line, "# labels:") && strings.Contains(line, specLabel):
-			inside = true
-		case inside && !strings.HasPrefix(line, "#"):
-			return name
-		case inside:
-			if f := frame(line); f != "" {
-				name = "goroutine " + f // the last one is where it began
-			}
+	first, _, _ := strings.Cut(stacks, "\n\n")
+	name := ""
+	for line := range strings.SplitSeq(first, "\n") {
+		function, place := splitFrame(line)
+		if function != "" && !slices.ContainsFunc(notTheSuites, func(prefix string) bool { return strings.HasPrefix(function, prefix) }) {
+			name = fmt.Sprintf("goroutine %s (%s)", function, place) // the last one is where it began
 		}
+	}
+	if name == "" {
+		return "a goroutine: " + shorten(first, 1000)
 	}
 	return name
 }
 
-// frame is the function and place of a line such as
+// notTheSuites are functions that say nothing to the author of a suite.
+var notTheSuites = []string{"runtime.", "runtime/pprof.", "github.com/onsi/ginkgo/", "github.com/peerproof/peerproof/runner."}
+
+// splitFrame is the function and the place of a line of a profile such as
 //
 //	#	0x4a1b2c	example/suite.watch.func1+0x1c	/src/suite/watch.go:12
 //
-// or "" where they say nothing to the author of a suite.
-func frame(line string) string {
+// or nothing for another line.
+func splitFrame(line string) (function, place string) {
 	fields := strings.FieldsFunc(line, func(r rune) bool { return r == '\t' })
-	if len(fields) < 4 {
-		return ""
+	if len(fields) < 4 || fields[0] != "#" {
+		return "", ""
 	}
-	function, _, _ := strings.Cut(fields[2], "+0x")
-	for _, ours := range []string{"runtime.", "runtime/pprof.", "github.com/onsi/ginkgo/", "github.com/peerproof/peerproof/runner."} {
-		if strings.HasPrefix(function, ours) {
-			return ""
-		}
-	}
-	return function + " (" + strings.TrimSpace(fields[3]) + ")"
+	function, _, _ = strings.Cut(fields[2], "+0x")
+	return function, strings.TrimSpace(fields[3])
 }

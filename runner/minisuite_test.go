@@ -56,6 +56,17 @@ func TestOneSpecPaysForItself(t *testing.T) {
 	}
 }
 
+func TestTheJournalTellsWhereASpecHung(t *testing.T) {
+	t.Parallel()
+	m := runMini(t, "hang-in-c", "-timeout", "2s")
+	for _, e := range m.events {
+		if e.Type == journal.TypeChildEnd && strings.Contains(e.Child.Stderr, "_Cfunc_hang") {
+			return
+		}
+	}
+	t.Error("no child's output names the C function")
+}
+
 func TestATreeThatCannotBeBuiltCostsItsCheck(t *testing.T) {
 	t.Parallel()
 	for suite, says := range map[string]string{

@@ -16,6 +16,10 @@ import (
 // first spec that they were given is held to be the cause.
 const fruitlessLimit = 3
 
+// dumpFor is how long a child that hangs may take to write down what its
+// goroutines wait for.
+const dumpFor = 300 * time.Millisecond
+
 // supervisor runs the specs of a ledger in child processes.
 type supervisor struct {
 	*ledger
@@ -49,7 +53,7 @@ type watch struct {
 	tree     []int  // specs whose tree is being built
 	deadline time.Time
 	late     time.Duration // it was killed for exceeding this
-	killed   bool          // by us: what it still says does not count
+	killed   bool          // by us
 	replaced bool          // it asked for it
 	done     bool          // it said that it was through
 	verdicts int
@@ -198,7 +202,7 @@ func (s *supervisor) take(r report) {
 	case w == nil: // given up
 	case r.end != nil:
 		s.gone(w, r.end)
-	case !w.killed:
+	case !w.killed && w.late == 0: // else what it says does not count
 		s.heard(w, r.message)
 	}
 }
@@ -227,15 +231,19 @@ func (s *supervisor) kill(w *watch) {
 	s.limit(w, s.ledger.patience.reap)
 }
 
-// expire kills the children whose deadline is over.
+// expire ends the children whose deadline is over: they may first write down
+// where they hang, which is then in the journal with the rest of their output.
 func (s *supervisor) expire() {
 	now := time.Now()
 	s.alarmAt = time.Time{}
 	for c, w := range s.live {
 		switch {
 		case now.Before(w.deadline):
-		case !w.killed:
+		case w.late == 0 && !w.killed:
 			w.late = s.allowed(w)
+			w.deadline = now.Add(dumpFor)
+			c.dump()
+		case !w.killed:
 			s.kill(w)
 		default:
 			delete(s.live, c)

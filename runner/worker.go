@@ -59,12 +59,17 @@ func openMessages() (*os.File, error) {
 }
 
 // dieOfSignals makes the signals by which a process is asked to end do so.
-// Ginkgo catches them, and would go on to skip every spec that is left.
+// Ginkgo catches them, and would go on to skip every spec that is left. SIGQUIT
+// is how the parent asks where the spec hangs.
 func dieOfSignals() {
 	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	go func() {
 		sig := <-caught
+		if sig == syscall.SIGQUIT {
+			fmt.Fprintln(os.Stderr, "the spec's goroutines:\n"+specGoroutines())
+			sig = syscall.SIGKILL
+		}
 		signal.Reset()
 		if s, ok := sig.(syscall.Signal); ok {
 			_ = syscall.Kill(syscall.Getpid(), s) // to oneself it is always allowed

@@ -18,7 +18,7 @@ func init() {
 	suite("late-fail", func() {
 		go func() {
 			defer GinkgoRecover()
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(2 * time.Second)
 			Fail("too late")
 		}()
 	})
