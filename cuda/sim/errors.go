@@ -26,6 +26,10 @@ var errorTexts = map[cuda.Result]string{
 	cuda.ErrSystemNotReady:        "system not yet initialized",
 	cuda.ErrSystemDriverMismatch:  "system has unsupported display driver / cuda driver combination",
 	cuda.ErrUnknown:               "unknown error",
+	errIllegalState:               "the operation cannot be performed in the present state",
+	errCaptureUnsupported:         "operation not permitted when stream is capturing",
+	errCaptureInvalidated:         "operation failed due to a previous error during capture",
+	errCaptureIsolation:           "dependency created on uncaptured work in another stream",
 }
 
 func getErrorName(code cuda.Result, name **byte) cuda.Result {

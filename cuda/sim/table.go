@@ -223,13 +223,8 @@ func (p *process) deviceAttribute(value *int32, attribute int32, device int32) c
 			*value = int32(pr.memoryMHz * 1000)
 		case cuda.AttrMemoryBusWidthBits:
 			*value = int32(pr.busBits)
-		case cuda.AttrVirtualMemory:
-			*value = 1
-		case cuda.AttrMemoryPools:
-			if p.file.driver.branch() < since["cuMemPoolCreate"] {
-				return cuda.ErrInvalidValue
-			}
-			*value = 1
+		case cuda.AttrVirtualMemory, cuda.AttrMemoryPools:
+			*value = 1 // older drivers than any that has cuDeviceGetUuid_v2 have both
 		case cuda.AttrComputeMajor:
 			*value = int32(pr.major)
 		case cuda.AttrComputeMinor:

@@ -11,12 +11,6 @@ import (
 // of NVML's and CUDA's references.
 var since = map[string]int{
 	"cuDeviceGetUuid_v2":                       470,
-	"cuGraphInstantiateWithFlags":              470,
-	"cuMemAllocFromPoolAsync":                  460,
-	"cuMemFreeAsync":                           460,
-	"cuMemPoolCreate":                          460,
-	"cuMemPoolDestroy":                         460,
-	"cuMemPoolSetAccess":                       460,
 	"nvmlDeviceGetMemoryBusWidth":              510,
 	"nvmlDeviceGetMemoryInfo_v2":               510,
 	"nvmlDeviceGetGpuMaxPcieLinkGeneration":    515,
