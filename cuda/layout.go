@@ -79,7 +79,7 @@ func (h IPCHandle) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads what MarshalText wrote.
 func (h *IPCHandle) UnmarshalText(text []byte) error {
-	if hex.DecodedLen(len(text)) != len(h.Reserved) || len(text)%2 != 0 {
+	if hex.DecodedLen(len(text)) != len(h.Reserved) {
 		return fmt.Errorf("ipc handle: %d digits, want %d", len(text), hex.EncodedLen(len(h.Reserved)))
 	}
 	if _, err := hex.Decode(h.Reserved[:], text); err != nil {

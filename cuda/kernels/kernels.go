@@ -90,9 +90,9 @@
 //	    each warp ProductTensorFlops*rounds. Launch it in blocks of ProductBlock
 //	    threads.
 //
-// fill, verify, copy, chain, pattern and check are grid-stride loops: any grid
-// and block is right; so it is for add, load and product's grid. gate, chase and
-// pingpong are launched as one thread, litmus as LitmusGrid blocks of
+// fill, verify, copy, chain, pattern and check divide their work among all
+// threads of any grid; add, load and product do theirs once a thread. gate, chase
+// and pingpong are launched as one thread, litmus as LitmusGrid blocks of
 // LitmusBlock threads.
 package kernels
 

@@ -24,3 +24,15 @@ func TestPatternIsLittleEndian(t *testing.T) {
 		}
 	}
 }
+
+func TestLitmusMode(t *testing.T) {
+	for want, got := range map[uint64]uint64{
+		0x000000: LitmusMode(LitmusMessagePassing, 0, false),
+		0x000101: LitmusMode(LitmusStoreBuffering, 1, false),
+		0x010102: LitmusMode(LitmusLoadBuffering, 1, true),
+	} {
+		if got != want {
+			t.Errorf("mode is %#x, want %#x", got, want)
+		}
+	}
+}
