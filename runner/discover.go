@@ -24,7 +24,7 @@ const maxDiscoveries = 256
 func (l *ledger) discover(ctx context.Context, command []string, t task, timeout time.Duration) (*topology.Node, error) {
 	t.Kind, t.Skip = taskDiscover, map[string]string{}
 	if timeout <= 0 {
-		timeout = l.patience.spec
+		timeout = l.waits.spec
 	}
 	for range maxDiscoveries {
 		node, open, why, err := l.ask(ctx, command, t, timeout)
@@ -49,7 +49,7 @@ func (l *ledger) ask(ctx context.Context, command []string, t task, timeout time
 		return nil, "", "", err
 	}
 	l.write(journal.Event{Type: journal.TypeChild, Child: &journal.Child{PID: c.pid(), Task: t.Kind}})
-	deadline := time.NewTimer(l.patience.quiet)
+	deadline := time.NewTimer(l.waits.quiet)
 	defer deadline.Stop()
 	interrupted := ctx.Done()
 	for killed := false; ; {
@@ -73,11 +73,11 @@ func (l *ledger) ask(ctx context.Context, command []string, t task, timeout time
 				deadline.Reset(timeout)
 				if m.Call != nil {
 					open = ""
-					deadline.Reset(l.patience.quiet)
+					deadline.Reset(l.waits.quiet)
 				}
 			case m.Kind == msgNode:
 				node, open = m.Node, ""
-				deadline.Reset(l.patience.quiet)
+				deadline.Reset(l.waits.quiet)
 			case m.Kind == msgFailed:
 				err = errors.New(m.Text)
 			}
@@ -88,11 +88,11 @@ func (l *ledger) ask(ctx context.Context, command []string, t task, timeout time
 			}
 			killed, why = true, fmt.Sprintf("no answer within %s", timeout)
 			c.kill()
-			deadline.Reset(l.patience.reap)
+			deadline.Reset(l.waits.reap)
 		case <-interrupted:
 			killed, err, interrupted = true, errInterrupted, nil
 			c.kill()
-			deadline.Reset(l.patience.reap)
+			deadline.Reset(l.waits.reap)
 		}
 	}
 }

@@ -88,14 +88,21 @@ func specGoroutines() string {
 }
 
 // ending says that goroutines have left their last function and are only in
-// the runtime any more: they do nothing that could hurt.
+// the runtime any more: they do nothing that could hurt. One that has not begun
+// yet shows no frame at all.
 func ending(group string) bool {
+	frames := 0
 	for line := range strings.SplitSeq(group, "\n") {
-		if function, _ := splitFrame(line); function != "" && !strings.HasPrefix(function, "runtime.") {
+		function, _ := splitFrame(line)
+		if function == "" {
+			continue
+		}
+		if !strings.HasPrefix(function, "runtime.") {
 			return false
 		}
+		frames++
 	}
-	return true
+	return frames > 0
 }
 
 // labelled names the function with which the first goroutine that carries a

@@ -40,8 +40,9 @@ func TestAGoroutineOnItsWayOutIsNoLeak(t *testing.T) {
 	t.Parallel()
 	const out = "1 @ 0x46dc7b 0x4a2386\n# labels: {\"peerproof-spec\":\"172\"}\n#\t0x46dc7a\truntime.goexit1+0x9a\t/usr/local/go/src/runtime/proc.go:4475"
 	const at = "1 @ 0x46dc7b\n# labels: {\"peerproof-spec\":\"1\"}\n#\t0x4\truntime.gopark+0x1\t/r.go:1\n#\t0x46dc7a\tmain.f+0x9a\t\t/m.go:4"
-	if !ending(out) || ending(at) {
-		t.Errorf("out %v, at work %v", ending(out), ending(at))
+	const before = "1 @ 0x483e41\n# labels: {\"peerproof-spec\":\"7\"}\n"
+	if !ending(out) || ending(at) || ending(before) {
+		t.Errorf("out %v, at work %v, before it began %v", ending(out), ending(at), ending(before))
 	}
 	if function, place := splitFrame(strings.Split(at, "\n")[3]); function != "main.f" || place != "/m.go:4" {
 		t.Errorf("%q %q", function, place)

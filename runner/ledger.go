@@ -30,7 +30,7 @@ type ledger struct {
 	observe func(journal.Event)
 	profile requirer
 	maxFail int
-	patience
+	waits   patience
 
 	plan     []fixtures.Spec
 	verdicts []verdict.Verdict // by place in the plan; "" has none yet
@@ -50,7 +50,7 @@ type ledger struct {
 
 func newLedger(w *journal.Writer, observe func(journal.Event)) *ledger {
 	return &ledger{
-		journal: w, observe: observe, patience: usualPatience, counts: map[verdict.Verdict]int{}, trouble: newTrouble(),
+		journal: w, observe: observe, waits: usualPatience, counts: map[verdict.Verdict]int{}, trouble: newTrouble(),
 		inputs: map[string]bool{}, measured: map[int][]verdict.Measurement{}, records: map[string]fixtures.Record{},
 	}
 }

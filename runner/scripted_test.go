@@ -45,9 +45,9 @@ for i in 0 1; do say '{"k":"b","i":'$i'}'; say '{"k":"e","i":'$i',"o":{"verdict"
 say '{"k":"d"}'
 `
 
-// run runs it in this process and returns the exit code, the error and the
-// events.
-func (s scripted) run(t *testing.T, ctx context.Context) (int, error, []journal.Event) {
+// run runs it in this process and returns the exit code, the events
+// and the error.
+func (s scripted) run(t *testing.T, ctx context.Context) (int, []journal.Event, error) {
 	t.Helper()
 	if s.discover == "" {
 		s.discover = "say '" + twoGPUs + "'"
@@ -62,12 +62,12 @@ func (s scripted) run(t *testing.T, ctx context.Context) (int, error, []journal.
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ledger.patience = patience{spec: 5 * time.Second, quiet: 5 * time.Second, reap: 5 * time.Second}
+	r.ledger.waits = patience{spec: 5 * time.Second, quiet: 5 * time.Second, reap: 5 * time.Second}
 	if s.patience != (patience{}) {
-		r.ledger.patience = s.patience
+		r.ledger.waits = s.patience
 	}
 	exit, err := r.run(ctx)
-	return exit, err, events
+	return exit, events, err
 }
 
 // ends are the outcomes among events, by spec.
@@ -101,7 +101,7 @@ func TestDiscoveryLeavesOutWhatItDoesNotSurvive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			exit, err, events := scripted{
+			exit, events, err := scripted{
 				discover: `case $task in *'"nvml: init":"'*) say '` + twoGPUs + `';; *) say '{"k":"q","t":"nvml: init"}'; ` + c.fate + `;; esac`,
 				specs:    good, selection: gpuSpecs, timeout: 300 * time.Millisecond,
 			}.run(t, t.Context())
@@ -127,7 +127,7 @@ func TestDiscoveryThatFailsIsAnInternalError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			reported := ""
-			_, err, events := scripted{
+			_, events, err := scripted{
 				discover: script, timeout: 100 * time.Millisecond, patience: patience{spec: time.Second, quiet: 300 * time.Millisecond, reap: time.Second},
 				reports: func(dir string) error { reported = dir; return nil },
 			}.run(t, t.Context())
@@ -146,7 +146,7 @@ func TestInterruptedDiscovery(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	exit, err, events := scripted{discover: "sleep 60"}.run(t, ctx)
+	exit, events, err := scripted{discover: "sleep 60"}.run(t, ctx)
 	if exit != ExitInterrupted || err != nil || events[len(events)-1].Finish.Reason != reasonInterrupted {
 		t.Errorf("exit %d, error %v, last %+v", exit, err, events[len(events)-1])
 	}
@@ -169,7 +169,7 @@ func TestWhatChildrenSayIsNotTrusted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			exit, err, events := scripted{
+			exit, events, err := scripted{
 				// Only the child that is given gpu0 misbehaves.
 				specs:     `case $task in *'"gpus":[0,-1'*) ` + c.script + ` ;; *) say '{"k":"b","i":0}'; say '{"k":"e","i":0,"o":{"verdict":"pass"}}';; esac`,
 				selection: gpuSpecs, timeout: 400 * time.Millisecond, patience: patience{spec: time.Second, quiet: 500 * time.Millisecond, reap: 2 * time.Second},
@@ -187,7 +187,7 @@ func TestWhatChildrenSayIsNotTrusted(t *testing.T) {
 
 func TestATaskThatCannotBeDoneIsAnInternalError(t *testing.T) {
 	t.Parallel()
-	_, err, events := scripted{specs: `say '{"k":"x","t":"no such check"}'; sleep 60`, selection: gpuSpecs}.run(t, t.Context())
+	_, events, err := scripted{specs: `say '{"k":"x","t":"no such check"}'; sleep 60`, selection: gpuSpecs}.run(t, t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no such check") {
 		t.Errorf("error %v", err)
 	}
@@ -198,7 +198,7 @@ func TestATaskThatCannotBeDoneIsAnInternalError(t *testing.T) {
 
 func TestIsolatedChildrenSeeTheirGPUsOnly(t *testing.T) {
 	t.Parallel()
-	exit, err, events := scripted{
+	exit, events, err := scripted{
 		isolated: `say '{"k":"t","i":0,"c":1}'; say '{"k":"b","i":0}'
 			say '{"k":"s","i":0,"t":"'"$CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER $CUDA_MODULE_LOADING"'"}'
 			say '{"k":"e","i":0,"o":{"verdict":"pass"}}'; say '{"k":"d"}'`,
@@ -225,7 +225,7 @@ func TestIsolatedChildrenSeeTheirGPUsOnly(t *testing.T) {
 
 func TestAnIsolatedChildThatDiesIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	exit, err, events := scripted{
+	exit, events, err := scripted{
 		isolated:  `exit 9`,
 		selection: fixtures.Selection{Keyword: "unit/alone"},
 	}.run(t, t.Context())
@@ -251,7 +251,7 @@ func TestAChildThatDoesNotDieEndsTheRun(t *testing.T) {
 	}
 	var events []journal.Event
 	l := newLedger(nil, func(e journal.Event) { events = append(events, e) })
-	l.patience = patience{spec: 50 * time.Millisecond, quiet: time.Second, reap: 50 * time.Millisecond}
+	l.waits = patience{spec: 50 * time.Millisecond, quiet: time.Second, reap: 50 * time.Millisecond}
 	l.setPlan(plan)
 	s, err := newSupervisor(l, []string{"sh", "-c", `echo '{"k":"b","i":0}' >&3; exec sleep 60`}, task{}, node, 0)
 	if err != nil {
@@ -281,7 +281,7 @@ func TestAChildThatDoesNotDieEndsTheRun(t *testing.T) {
 func TestReportsThatCannotBeWrittenAreAnError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no space left on device")
-	_, err, events := scripted{specs: good, selection: gpuSpecs, reports: func(dir string) error {
+	_, events, err := scripted{specs: good, selection: gpuSpecs, reports: func(dir string) error {
 		if _, err := os.Stat(filepath.Join(dir, NodeFile)); err != nil {
 			t.Error(err)
 		}

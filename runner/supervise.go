@@ -159,7 +159,7 @@ func (s *supervisor) start(places []int, slots []int) *watch {
 	}
 	w := &watch{child: c, specs: places, alone: slots != nil, running: -1}
 	s.live[c] = w
-	s.limit(w, s.ledger.patience.quiet)
+	s.limit(w, s.waits.quiet)
 	s.write(journal.Event{Type: journal.TypeChild, Child: &journal.Child{PID: c.pid(), Task: t.Kind, Specs: len(places)}})
 	return w
 }
@@ -228,7 +228,7 @@ func (s *supervisor) kill(w *watch) {
 	}
 	w.killed = true
 	w.child.kill()
-	s.limit(w, s.ledger.patience.reap)
+	s.limit(w, s.waits.reap)
 }
 
 // expire ends the children whose deadline is over: they may first write down
@@ -264,13 +264,13 @@ func (s *supervisor) expire() {
 func (s *supervisor) allowed(w *watch) time.Duration {
 	switch {
 	case w.running < 0:
-		return s.ledger.patience.quiet
+		return s.waits.quiet
 	case s.timeout > 0:
 		return s.timeout
 	case s.plan[w.running].Check.Deadline > 0:
 		return s.plan[w.running].Check.Deadline
 	default:
-		return s.ledger.patience.spec
+		return s.waits.spec
 	}
 }
 
@@ -315,6 +315,7 @@ func (s *supervisor) heard(w *watch, m *message) {
 		return
 	case msgDone:
 		w.done = true
+	case msgQuestion, msgNode: // of discovery; nobody asked for them
 	case msgFailed:
 		s.failure = fmt.Errorf("child %d: %s", w.child.pid(), m.Text)
 	}

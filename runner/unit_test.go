@@ -80,10 +80,12 @@ func TestWhoIsGivenUp(t *testing.T) {
 		"no context, node": {func(t *trouble) {
 			t.ended(fixtures.Spec{Check: context, Subject: gpu(2)}, verdict.Failf("context-failed", "46"))
 		}, wholeNode, needy, ""},
-		"no context, no need": {func(t *trouble) {
-			t.ended(fixtures.Spec{Check: context, Subject: gpu(2)}, verdict.Failf("context-failed", "46"))
+		"no context, no need": {
+			func(t *trouble) {
+				t.ended(fixtures.Spec{Check: context, Subject: gpu(2)}, verdict.Failf("context-failed", "46"))
+			},
+			gpu(2), &fixtures.Check{ID: "a/d", Needs: fixtures.NVML}, "",
 		},
-			gpu(2), &fixtures.Check{ID: "a/d", Needs: fixtures.NVML}, ""},
 		"a context": {func(t *trouble) {
 			t.ended(fixtures.Spec{Check: context, Subject: gpu(2)}, verdict.Outcome{Verdict: verdict.Pass})
 		}, gpu(2), needy, ""},

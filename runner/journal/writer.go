@@ -53,7 +53,7 @@ func Resume(path string, fn func(Event) error) (*Writer, error) {
 	}
 	w, err := resume(file, fn)
 	if err != nil {
-		file.Close()
+		_ = file.Close() // nothing was written
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return w, nil
@@ -77,7 +77,7 @@ func resume(file *os.File, fn func(Event) error) (*Writer, error) {
 
 func start(file *os.File, c chain) (*Writer, error) {
 	if err := lock(file); err != nil {
-		file.Close()
+		_ = file.Close() // nothing was written
 		return nil, err
 	}
 	w := &Writer{file: file, chain: c, stop: make(chan struct{}), done: make(chan struct{})}
