@@ -47,18 +47,17 @@ func (p *process) launchKernel(fn uintptr, gridX, gridY, gridZ, blockX, blockY, 
 		if gridX == 0 || gridY == 0 || gridZ == 0 || threads == 0 || threads > 1024 || sharedBytes > sharedLimit || params == nil || extra != nil {
 			return cuda.ErrInvalidValue
 		}
-		l := &launch{p: p, stream: s}
+		var args []uint64
 		for _, at := range unsafe.Slice(params, kernels.Params[f.name]) {
 			if at == nil {
 				return cuda.ErrInvalidValue
 			}
-			l.args = append(l.args, *(*uint64)(at))
+			args = append(args, *(*uint64)(at))
 		}
-		body := kernelBodies[f.name]
-		if body == nil { // a kernel that is not simulated yet
-			return cuda.ErrNotSupported
-		}
-		body(l)
+		blocks := uint64(gridX) * uint64(gridY) * uint64(gridZ)
+		p.do(s, func(s *stream) {
+			kernelBodies[f.name](&launch{p: p, stream: s, args: args, blocks: blocks, threads: blocks * threads})
+		})
 		return cuda.Success
 	})
 }
