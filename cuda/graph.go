@@ -12,7 +12,9 @@ type Graph struct {
 }
 
 // Capture records what record queues on the stream, without running it. Only
-// copies, memsets, kernels and events may be queued; a wait fails. An error of
+// copies, memsets, kernels and events may be queued; a wait fails, and so does
+// CopyPeer: its call cannot be captured (900, seen with driver 580.159.04),
+// CopyDtoD between two devices can. An error of
 // record is returned. The error is Unavailable where the driver has no graphs.
 func (s *Stream) Capture(record func() error) (*Graph, error) {
 	const (

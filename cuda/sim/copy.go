@@ -122,8 +122,12 @@ func (p *process) memcpyDtoDAsync(dst, src cuda.DevicePtr, bytes, stream uintptr
 	})
 }
 
+// memcpyPeerAsync cannot be captured: a real driver (580.159.04) answers 900.
 func (p *process) memcpyPeerAsync(dst cuda.DevicePtr, dstCtx uintptr, src cuda.DevicePtr, srcCtx uintptr, bytes, stream uintptr) cuda.Result {
-	return p.copyOn(stream, bytes, func(*context) (span, span, cuda.Result) {
+	return p.copyOn(stream, bytes, func(c *context) (span, span, cuda.Result) {
+		if s, ok := p.stream(c, stream); ok && s.capture != nil {
+			return span{}, span{}, s.capture.spoil()
+		}
 		to, ok := p.find(dst, uint64(bytes))
 		from, fromOK := p.find(src, uint64(bytes))
 		toCtx, toOK := object[*context](p, dstCtx)

@@ -12,7 +12,7 @@ func TestGraphs(t *testing.T) {
 	src, dst := l.alloc(0, 8192), l.alloc(1, 8192)
 	l.fill(0, src, 1)
 	l.fill(1, dst, 2)
-	g := get1(l.streams[0].Capture(func() error { return l.streams[0].CopyPeer(dst, 0, src, 0, 8192) }))(t)
+	g := get1(l.streams[0].Capture(func() error { return l.streams[0].CopyDtoD(dst, 0, src, 0, 8192) }))(t)
 	if n, _ := l.wrong(1, dst, 2); n != 0 {
 		t.Error("a copy had its effect while it was captured")
 	}
@@ -51,7 +51,7 @@ func TestGraphFaults(t *testing.T) {
 		l.fill(c.a, src, 1)
 		l.fill(c.b, dst, 2)
 		s := l.streams[c.a]
-		g := get1(s.Capture(func() error { return s.CopyPeer(dst, 0, src, 0, 8192) }))(t)
+		g := get1(s.Capture(func() error { return s.CopyDtoD(dst, 0, src, 0, 8192) }))(t)
 		l.must(g.Launch(s))
 		if got := code(s.Synchronize()); got != c.code {
 			t.Errorf("%s: %v, want %v", c.fault, got, c.code)
@@ -196,4 +196,13 @@ func TestRowsOutOfMemoryAreRefused(t *testing.T) {
 	r.want(r.api.Memcpy3DPeerAsync(&c, 0), cuda.ErrInvalidContext)
 	r.want(r.api.Memcpy3DPeerAsync(nil, 0), cuda.ErrInvalidValue)
 	r.ok(r.api.CtxSynchronize())
+}
+
+func TestPeerCopyCannotBeCaptured(t *testing.T) {
+	l := newLab(t, hgx2)
+	src, dst := l.alloc(0, 8192), l.alloc(1, 8192)
+	_, err := l.streams[0].Capture(func() error { return l.streams[0].CopyPeer(dst, 0, src, 0, 8192) })
+	if code, _ := cuda.Code(err); code != errCaptureUnsupported {
+		t.Errorf("capturing a peer copy: %v, want %d as on a real driver", err, errCaptureUnsupported)
+	}
 }
