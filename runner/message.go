@@ -28,6 +28,9 @@ type task struct {
 	// Skip is what discovery must not ask again, and why.
 	Skip map[string]string `json:"skip,omitempty"`
 
+	// Role is what a helper is for.
+	Role string `json:"role,omitempty"`
+
 	// Visible are the slots that the child may see; nil: all.
 	Visible []int                      `json:"visible,omitempty"`
 	Plan    []batch                    `json:"plan,omitempty"`

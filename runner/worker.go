@@ -36,7 +36,10 @@ func Worker() error {
 		return fmt.Errorf("worker: read task: %w", err)
 	}
 	work := w.run
-	if w.task.Kind == taskDiscover {
+	switch w.task.Kind {
+	case taskHelper:
+		return w.help(out)
+	case taskDiscover:
 		work = w.discover
 	}
 	if err := work(); err != nil {
@@ -149,27 +152,16 @@ func (w *worker) run() error {
 	if err := w.in.Decode(node); err != nil {
 		return fmt.Errorf("read inventory: %w", err)
 	}
-	var visible []string
-	if w.task.Visible != nil {
-		visible = uuids(node, w.task.Visible)
-	}
-	bundle, err := w.task.bundle(fixtures.Default, visible)
+	config, err := w.config(node)
 	if err != nil {
 		return err
 	}
-	var p *profile.Profile
-	if w.task.Profile != "" || w.task.ProfileText != "" {
-		if p, err = profile.Parse(w.task.Profile, []byte(w.task.ProfileText)); err != nil {
-			return err
-		}
-	}
 	g := &grove{worker: w}
-	g.session = fixtures.NewSession(fixtures.Config{
-		Bundle: bundle, Node: node, Profile: p, Loopback: w.task.Loopback, Earlier: w.task.Earlier,
-		Measure: func(_ string, m verdict.Measurement) {
-			w.say(message{Kind: msgMeasure, Spec: g.current, Measurement: &m})
-		},
-	})
+	config.StartHelper = w.helpers(node)
+	config.Measure = func(_ string, m verdict.Measurement) {
+		w.say(message{Kind: msgMeasure, Spec: g.current, Measurement: &m})
+	}
+	g.session = fixtures.NewSession(config)
 	place := 0
 	for _, b := range w.task.Plan {
 		specs, err := b.specs(fixtures.Default)
@@ -187,4 +179,21 @@ func (w *worker) run() error {
 		fmt.Fprintln(os.Stderr, "give the node back:", err) // nothing hangs on it any more
 	}
 	return nil
+}
+
+// config is what the task's session works on.
+func (w *worker) config(node *topology.Node) (fixtures.Config, error) {
+	c := fixtures.Config{Node: node, Loopback: w.task.Loopback, Earlier: w.task.Earlier}
+	var visible []string
+	if w.task.Visible != nil {
+		visible = uuids(node, w.task.Visible)
+	}
+	var err error
+	if c.Bundle, err = w.task.bundle(fixtures.Default, visible); err != nil {
+		return c, err
+	}
+	if w.task.Profile != "" || w.task.ProfileText != "" {
+		c.Profile, err = profile.Parse(w.task.Profile, []byte(w.task.ProfileText))
+	}
+	return c, err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ type fault struct {
 	want string // verdict and code
 	node string // the node without the fault; "" is nvlink
 	keys string // the fault, or another line of the node file
-	env  string // profile, or "" for none
+	env  string // profile, its name or its YAML; "" for none
 }
 
 // The nodes without a fault.
@@ -87,8 +88,8 @@ var faults = []fault{
 	{spec: "bandwidth/like-its-peers[gpu0->gpu1]", want: "fail outlier", keys: "{kind: slow, pair: [0, 1], engine: ce-write, factor: 0.9, when: always}"},
 	{spec: "bandwidth/host-to-device[gpu1]", want: "fail below-floor", node: pcie, keys: "{kind: pcie-link, gpu: 1, idle: {gen: 3, width: 16}, loaded: {gen: 3, width: 16}}"},
 	{spec: "bandwidth/device-to-host[gpu1]", want: "fail below-floor", node: pcie, keys: "{kind: pcie-link, gpu: 1, idle: {gen: 4, width: 8}, loaded: {gen: 4, width: 8}}"},
-	{spec: "bandwidth/host-to-device[gpu1]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, gpu: 1, offset: 1572864, bit: 1}"},
-	{spec: "bandwidth/device-to-host[gpu1]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, gpu: 1, offset: 524288, bit: 1}"},
+	{spec: "bandwidth/host-to-device[gpu1]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, gpu: 1, offset: 524288, bit: 1}"},
+	{spec: "bandwidth/device-to-host[gpu1]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, gpu: 1, offset: 1572864, bit: 1}"},
 	{spec: "bandwidth/local[gpu1]", want: "fail below-floor", keys: "{kind: slow, gpu: 1, factor: 0.5, when: always}"},
 	{spec: "bandwidth/local[gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, gpu: 1, offset: 1572864, bit: 1}"},
 }
@@ -145,7 +146,17 @@ func run(t *testing.T, binary string, f fault, faulty bool) string {
 		t.Fatal(err)
 	}
 	args := []string{"run", "-q", "--node", node, "--out", out, "-k", f.spec}
-	if f.env != "" {
+	if check, _ := fixtures.Default.Check(strings.SplitN(f.spec, "[", 2)[0]); slices.Contains(check.Labels, "slow") {
+		args = append(args, "-m", "slow")
+	}
+	switch {
+	case strings.HasPrefix(f.env, "version:"):
+		file := filepath.Join(dir, "profile.yaml")
+		if err := os.WriteFile(file, []byte(f.env), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--profile", file)
+	case f.env != "":
 		args = append(args, "--profile", f.env)
 	}
 	said, _ := exec.Command(binary, args...).CombinedOutput() // its exit code is not what is asked here
