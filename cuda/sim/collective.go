@@ -1,9 +1,8 @@
 package sim
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/peerproof/peerproof/cuda"
 )
@@ -211,24 +210,26 @@ func (o *collective) results() [][]byte {
 
 // addElements adds b's elements of a type to a's.
 func addElements(a, b []byte, kind cuda.NCCLType) {
-	order := binary.LittleEndian
 	switch kind {
 	case cuda.NCCLUint8:
-		for i := range a {
-			a[i] += b[i]
-		}
+		addEach[uint8](a, b)
 	case cuda.NCCLInt32:
-		for i := 0; i+4 <= len(a); i += 4 {
-			order.PutUint32(a[i:], order.Uint32(a[i:])+order.Uint32(b[i:]))
-		}
+		addEach[uint32](a, b)
 	case cuda.NCCLUint64:
-		for i := 0; i+8 <= len(a); i += 8 {
-			order.PutUint64(a[i:], order.Uint64(a[i:])+order.Uint64(b[i:]))
-		}
+		addEach[uint64](a, b)
 	case cuda.NCCLFloat32:
-		for i := 0; i+4 <= len(a); i += 4 {
-			sum := math.Float32frombits(order.Uint32(a[i:])) + math.Float32frombits(order.Uint32(b[i:]))
-			order.PutUint32(a[i:], math.Float32bits(sum))
-		}
+		addEach[float32](a, b)
+	}
+}
+
+// addEach is addElements for elements that are where their size asks for.
+func addEach[T uint8 | uint32 | uint64 | float32](a, b []byte) {
+	elements := func(b []byte) []T {
+		var one T
+		return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b))/unsafe.Sizeof(one))
+	}
+	to, from := elements(a), elements(b)
+	for i, v := range from {
+		to[i] += v
 	}
 }

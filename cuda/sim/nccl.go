@@ -266,7 +266,7 @@ func (p *process) collect(q request, handle, onStream uintptr) cuda.NCCLResult {
 		if end.count == 0 {
 			continue
 		}
-		if *end.into, ok = p.find(end.ptr, end.count*size); !ok {
+		if *end.into, ok = p.find(end.ptr, end.count*size); !ok || uint64(end.ptr)%size != 0 {
 			return ncclInvalidArgument
 		}
 	}

@@ -166,11 +166,11 @@ func TestSumsOfEachType(t *testing.T) {
 	}
 }
 
-// allReduce fills and all-reduces 4 MiB of every GPU, and returns the bus
+// allReduce fills and all-reduces 1 MiB of every GPU, and returns the bus
 // bandwidth in GB/s and how many bytes each rank has wrong.
 func (l *lab) allReduce(lib *cuda.NCCL, comms []*cuda.Communicator) (bus float64, wrong []uint64) {
 	l.Helper()
-	const bytes = 4 << 20
+	const bytes = 1 << 20
 	n := len(comms)
 	buffers := make([]*cuda.Buffer, n)
 	for r := range n {
@@ -236,7 +236,7 @@ func TestBusBandwidth(t *testing.T) {
 }
 
 func TestCollectiveFaults(t *testing.T) {
-	const all = 4 << 20
+	const all = 1 << 20
 	for _, c := range []struct {
 		fault string
 		wrong [4]uint64
@@ -244,7 +244,7 @@ func TestCollectiveFaults(t *testing.T) {
 		{"{kind: corrupt, pair: [0, 2], engine: sm, offset: 77, bit: 1}", [4]uint64{0, 0, 1, 0}},
 		{"{kind: corrupt, pair: [0, 2], engine: ce, offset: 77, bit: 1}", [4]uint64{}},
 		{"{kind: corrupt, pair: all, engine: sm-write, offset: 77, bit: 1}", [4]uint64{1, 1, 1, 1}},
-		{"{kind: corrupt, gpu: 3, engine: sm-write, offset: 1MiB, bit: 1}", [4]uint64{0, 0, 0, 1}},
+		{"{kind: corrupt, gpu: 3, engine: sm-write, offset: 1000000, bit: 1}", [4]uint64{0, 0, 0, 1}},
 		{"{kind: stale, pair: [3, 1], engine: sm}", [4]uint64{0, all, 0, 0}},
 		{"{kind: private-mirror, pair: [3, 1]}", [4]uint64{0, all, 0, 0}},
 	} {

@@ -236,8 +236,8 @@ func TestPingPongFaultsOfTheWholeProcess(t *testing.T) {
 	l.serve(m)
 	l.answer(m)
 	l.must(m.other.Synchronize()) // by its deadline
-	returned := make(chan error, 1)
-	go func() { returned <- m.streamA.Synchronize() }()
+	returned, hung := make(chan error, 1), m.streamA
+	go func() { returned <- hung.Synchronize() }()
 	waitBriefly(t, returned)
 	// Without access the flags are out of reach.
 	l = newLab(t, hgx2)
