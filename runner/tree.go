@@ -31,7 +31,8 @@ type grove struct {
 	current int             // place in the task's plan of the one that runs
 	running bool
 	leaks   leakWatch
-	leak    string // what outlived the spec that ended last
+	self    *selfWatch // nil on a real node
+	leak    string     // what outlived the spec that ended last
 }
 
 // failed is what RunSpecs calls when a spec failed, which its report said.
@@ -126,7 +127,7 @@ func (g *grove) end(r types.SpecReport) {
 		return
 	}
 	g.running = false
-	o := fixtures.OutcomeOf(r)
+	o := g.session.Outcome(r)
 	replace := ""
 	switch {
 	case g.leak != "":
@@ -140,6 +141,7 @@ func (g *grove) end(r types.SpecReport) {
 	if why := g.session.End(g.specs[g.next-1], o); replace == "" {
 		replace = why
 	}
+	g.self.catchUp()
 	g.say(message{Kind: msgEnd, Spec: g.current, Outcome: &o, Seconds: r.RunTime.Seconds()})
 	if replace != "" {
 		g.say(message{Kind: msgReplace, Text: replace})

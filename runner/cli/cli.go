@@ -81,7 +81,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 		return cmd.Help()
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.listCommand(), a.topoCommand(), a.reportCommand(), a.versionCommand(), workerCommand())
+	root.AddCommand(a.runCommand(), a.listCommand(), a.topoCommand(), a.profileCommand(), a.reportCommand(), a.versionCommand(), workerCommand())
 	return root
 }
 

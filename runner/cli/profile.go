@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/peerproof/peerproof/fixtures/profile"
+	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/runner"
+)
+
+func (a *app) profileCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "profile",
+		Short: "List, show and capture what servers should have",
+		Long: `A profile says what a server should have: its GPUs, links and paths, how near to
+the theory each path must come, and which checks must not be skipped.`,
+		Example: `  peerproof profile list
+  peerproof profile show hgx-h200-8
+  peerproof profile capture > my-server.yaml                     from this server
+  peerproof profile capture --from peerproof-HOST-TIME > my.yaml from a run of it`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.profileList(), a.profileShow(), a.profileCapture())
+	return cmd
+}
+
+func (a *app) profileList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "Print the names of the embedded profiles", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			for _, name := range profile.Names() {
+				fmt.Fprintln(a.stdout, name)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) profileShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Print a profile",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("profile show: expected one name, one of %s", oneOf(profile.Names()))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := profile.Load(args[0])
+			if err != nil {
+				return usagef("profile show: %w", err)
+			}
+			_, err = a.stdout.Write(p.Text())
+			return err
+		},
+	}
+}
+
+func (a *app) profileCapture() *cobra.Command {
+	var t target
+	var from, name string
+	cmd := &cobra.Command{
+		Use: "capture", Short: "Print the profile of this server as it is now", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			node, err := a.captured(cmd, &t, from)
+			if err != nil {
+				return err
+			}
+			_, err = a.stdout.Write(profile.Capture(node, name))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "of the run in folder `DIR`, not of this server now")
+	expect(cmd.Flags(), "from", "a run's folder")
+	cmd.Flags().StringVar(&name, "name", "captured", "the profile's `NAME`")
+	expect(cmd.Flags(), "name", "letters, digits, points, dashes and underscores")
+	t.nodeFlags(cmd)
+	return cmd
+}
+
+// captured is the inventory to make a profile of.
+func (a *app) captured(cmd *cobra.Command, t *target, from string) (*topology.Node, error) {
+	if from != "" {
+		data, err := os.ReadFile(filepath.Join(from, "node.json"))
+		if err != nil {
+			return nil, usagef("--from %s: %w; expected the folder of a run", from, err)
+		}
+		node, err := topology.Decode(data)
+		if err != nil {
+			return nil, usagef("--from %s: %w", from, err)
+		}
+		return node, nil
+	}
+	o, err := t.options(a)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := interrupts(cmd.Context())
+	defer stop()
+	node, err := runner.Inventory(ctx, o)
+	if err == nil && len(node.GPUs) == 0 {
+		return nil, usagef("profile capture: this server has no GPU; expected one that has, or --from DIR")
+	}
+	return node, err
+}
