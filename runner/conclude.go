@@ -20,7 +20,12 @@ func (s *supervisor) conclude(w *watch, end *childEnd) {
 	switch {
 	case w.running >= 0:
 		subject := s.plan[w.running].Subject
-		s.conclusion(w, w.running, last.outcome(s.plan[w.running]), time.Since(w.began))
+		o := last.outcome(s.plan[w.running])
+		if xids := s.during(w.running); xids != "" {
+			o.Message += "; meanwhile the driver reported " + xids
+		}
+		s.conclusion(w, w.running, o, time.Since(w.began))
+		s.lately(w.running)
 		notes := s.trouble.crashed
 		if w.late > 0 {
 			notes = s.trouble.hung

@@ -31,7 +31,7 @@ func (t *task) bundle(catalogue *fixtures.Catalogue, visible []string) (*cuda.Bu
 			started = append(started, s.ID())
 		}
 	}
-	return file.Open(sim.History{Started: started, Visible: visible}), nil
+	return file.Open(sim.History{Begun: t.Kind != taskDiscover, Started: started, Visible: visible}), nil
 }
 
 // visibleNode is the node as a child sees it that is shown these slots alone:

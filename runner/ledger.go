@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/fixtures/topology"
 	"github.com/peerproof/peerproof/fixtures/verdict"
 	"github.com/peerproof/peerproof/runner/journal"
 )
@@ -41,6 +42,7 @@ type ledger struct {
 	failures int // specs that failed or erred
 	trouble  *trouble
 
+	xids     []topology.Xid  // seen so far
 	inputs   map[string]bool // checks whose figures a derived check of the plan judges
 	measured map[int][]verdict.Measurement
 	records  map[string]fixtures.Record

@@ -36,6 +36,11 @@ type task struct {
 	Plan    []batch                    `json:"plan,omitempty"`
 	Started []batch                    `json:"started,omitempty"` // before it; for a simulated node only
 	Earlier map[string]fixtures.Record `json:"earlier,omitempty"`
+
+	// What the run saw, for checks of the whole run.
+	Xids       []topology.Xid       `json:"xids,omitempty"`
+	XidSources *topology.XidSources `json:"xid_sources,omitempty"`
+	GivenUp    []int                `json:"given_up,omitempty"` // slots
 }
 
 func (t *task) simulated() bool { return t.Node != "" || t.NodeText != "" }
@@ -84,6 +89,9 @@ const (
 	msgStep     kind = "s" // Text
 	msgMeasure  kind = "m" // Measurement
 	msgEnd      kind = "e" // Outcome, Seconds
+	msgSource   kind = "w" // Text: the bus id of a GPU whose NVML events are watched, if Call says so
+	msgReady    kind = "y" // all sources were told
+	msgXid      kind = "z" // Xid
 	msgReplace  kind = "r" // Text: why the child is of no more use; it waits to be killed
 	msgDone     kind = "d" // everything was run and given back
 	msgFailed   kind = "x" // Text: why the task could not be done
@@ -99,5 +107,6 @@ type message struct {
 	Node        *topology.Node       `json:"n,omitempty"`
 	Measurement *verdict.Measurement `json:"m,omitempty"`
 	Outcome     *verdict.Outcome     `json:"o,omitempty"`
+	Xid         *topology.Xid        `json:"z,omitempty"`
 	Seconds     float64              `json:"s,omitempty"`
 }

@@ -24,6 +24,7 @@ type past struct {
 	tries    map[string]uint8
 	started  map[string]bool
 	measured map[string][]verdict.Measurement
+	xids     []topology.Xid
 	finish   *journal.Finish
 }
 
@@ -59,6 +60,10 @@ func (p *past) take(e journal.Event) error {
 		delete(p.open, e.Spec)
 		if e.Outcome != nil {
 			p.ends = append(p.ends, pastEnd{e.Spec, *e.Outcome})
+		}
+	case journal.TypeXid:
+		if e.Xid != nil {
+			p.xids = append(p.xids, *e.Xid)
 		}
 	case journal.TypeResume:
 		p.cutOff()
@@ -128,6 +133,7 @@ func (p *past) replay(l *ledger, checks []journal.Check) error {
 			return fmt.Errorf("resume: the journal's plan has %s where this program's has %s: it was made by another version", c.ID, checks[i].ID)
 		}
 	}
+	l.xids = p.xids
 	places := make(map[string]int, len(l.plan))
 	for i, s := range l.plan {
 		places[s.ID()] = i

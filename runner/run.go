@@ -223,6 +223,8 @@ func (r *run) run(ctx context.Context) (exit int, err error) {
 // specs discovers the node, plans, and gives every spec a verdict. It returns
 // why the run ended.
 func (r *run) specs(ctx context.Context) (reason string, err error) {
+	log, why := r.watchLog() // before the first child, which may be what it tells of
+	defer log.close()
 	node, err := r.node(ctx)
 	if errors.Is(err, errInterrupted) {
 		return reasonInterrupted, nil
@@ -249,6 +251,8 @@ func (r *run) specs(ctx context.Context) (reason string, err error) {
 	if err != nil {
 		return "", err
 	}
+	s.expected = r.profile
+	s.log, s.sources.Log = log, why
 	reason, err = s.run(ctx)
 	switch {
 	case err != nil:
@@ -263,6 +267,18 @@ func (r *run) specs(ctx context.Context) (reason string, err error) {
 		reason = reasonDone
 	}
 	return reason, err
+}
+
+// watchLog follows the kernel log, or says why it cannot.
+func (r *run) watchLog() (log *logWatch, why string) {
+	host, err := r.task.host()
+	if err == nil {
+		log, err = watchLog(host)
+	}
+	if err != nil {
+		return nil, err.Error()
+	}
+	return log, ""
 }
 
 // node is the inventory, joined with the profile: that of the journal, or a

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/topology"
 	"github.com/peerproof/peerproof/fixtures/verdict"
 	"github.com/peerproof/peerproof/runner/journal"
@@ -29,6 +32,8 @@ type supervisor struct {
 	inventory []byte // node, encoded
 	simulated bool
 	timeout   time.Duration // of each spec; 0: its check's own
+	expected  *profile.Profile
+	witness
 
 	reports chan report
 	live    map[*child]*watch
@@ -74,6 +79,8 @@ func newSupervisor(l *ledger, command []string, t task, node *topology.Node, tim
 // before the end, "" if it did not.
 func (s *supervisor) run(ctx context.Context) (stopped string, err error) {
 	defer s.alarm.Stop()
+	defer s.stopWatching()
+	s.watchXids()
 	for !s.over() {
 		i := s.next()
 		switch {
@@ -82,6 +89,9 @@ func (s *supervisor) run(ctx context.Context) (stopped string, err error) {
 			s.isolated(ctx, i)
 			continue
 		default:
+			if s.plan[i].Check.Last {
+				s.lull(ctx)
+			}
 			s.shared(ctx, i)
 			continue
 		}
@@ -105,8 +115,8 @@ func (s *supervisor) over() bool {
 	return s.stop != "" || s.full() || s.err != nil || s.failure != nil
 }
 
-// shared runs the specs from place i on, up to the next isolated one, in one
-// child.
+// shared runs the specs from place i on in one child, up to the next isolated
+// one, or up to those of the whole run, which need a child that is told of it.
 func (s *supervisor) shared(ctx context.Context, i int) {
 	var places []int
 	for j := i; j < len(s.plan); j++ {
@@ -116,7 +126,7 @@ func (s *supervisor) shared(ctx context.Context, i int) {
 		if _, decided := s.idle(j); decided {
 			continue
 		}
-		if s.plan[j].Check.Isolated {
+		if s.plan[j].Check.Isolated || s.plan[j].Check.Last != s.plan[i].Check.Last {
 			break
 		}
 		places = append(places, j)
@@ -136,6 +146,9 @@ func (s *supervisor) start(places []int, slots []int) *watch {
 	}
 	t := s.task
 	t.Kind, t.Plan, t.Earlier, t.Visible = taskSpecs, batches(specs), s.earlier(specs), slots
+	if len(specs) > 0 && specs[0].Check.Last {
+		t.Xids, t.XidSources, t.GivenUp = s.xids, &s.sources, slices.Sorted(maps.Keys(s.trouble.givenUp))
+	}
 	var env []string
 	inventory := s.inventory
 	if slots != nil {
@@ -182,6 +195,8 @@ func (s *supervisor) wait(ctx context.Context) {
 	select {
 	case r := <-s.reports:
 		s.take(r)
+	case x := <-s.log.seen():
+		s.sighted(x)
 	case <-s.alarm.C:
 		s.catchUp()
 		s.expire()
@@ -199,6 +214,8 @@ func (s *supervisor) wait(ctx context.Context) {
 func (s *supervisor) take(r report) {
 	w := s.live[r.from]
 	switch {
+	case r.from == s.monitor:
+		s.monitored(r)
 	case w == nil: // given up
 	case r.end != nil:
 		s.gone(w, r.end)
@@ -267,11 +284,11 @@ func (s *supervisor) allowed(w *watch) time.Duration {
 		return s.waits.quiet
 	case s.timeout > 0:
 		return s.timeout
-	case s.plan[w.running].Check.Deadline > 0:
-		return s.plan[w.running].Check.Deadline
-	default:
-		return s.waits.spec
 	}
+	if limit := s.plan[w.running].Check.Limit(s.expected); limit > 0 {
+		return limit
+	}
+	return s.waits.spec
 }
 
 // heard takes a message of a child.
@@ -305,7 +322,13 @@ func (s *supervisor) heard(w *watch, m *message) {
 		if m.Outcome != nil {
 			s.conclusion(w, i, *m.Outcome, time.Duration(m.Seconds*float64(time.Second)))
 		}
+		s.lately(i)
 		w.running, w.tree = -1, nil
+	case msgXid:
+		if m.Xid != nil {
+			s.sighted(*m.Xid)
+		}
+		return
 	case msgReplace:
 		w.replaced = true
 		if w.verdicts < len(w.specs) { // else it has nothing left to be replaced for
@@ -315,7 +338,7 @@ func (s *supervisor) heard(w *watch, m *message) {
 		return
 	case msgDone:
 		w.done = true
-	case msgQuestion, msgNode: // of discovery; nobody asked for them
+	case msgQuestion, msgNode, msgSource, msgReady: // of discovery and the monitor; nobody asked for them
 	case msgFailed:
 		s.failure = fmt.Errorf("child %d: %s", w.child.pid(), m.Text)
 	}

@@ -41,6 +41,8 @@ func Worker() error {
 		return w.help(out)
 	case taskDiscover:
 		work = w.discover
+	case taskMonitor:
+		work = w.monitor
 	}
 	if err := work(); err != nil {
 		w.say(message{Kind: msgFailed, Text: err.Error()})
@@ -156,7 +158,7 @@ func (w *worker) run() error {
 	if err != nil {
 		return err
 	}
-	g := &grove{worker: w}
+	g := &grove{worker: w, self: w.watchSelf(config.Bundle, node)}
 	config.StartHelper = w.helpers(node)
 	config.Measure = func(_ string, m verdict.Measurement) {
 		w.say(message{Kind: msgMeasure, Spec: g.current, Measurement: &m})
@@ -183,7 +185,10 @@ func (w *worker) run() error {
 
 // config is what the task's session works on.
 func (w *worker) config(node *topology.Node) (fixtures.Config, error) {
-	c := fixtures.Config{Node: node, Loopback: w.task.Loopback, Earlier: w.task.Earlier}
+	c := fixtures.Config{Node: node, Loopback: w.task.Loopback, Earlier: w.task.Earlier, Xids: w.task.Xids, GivenUp: w.task.GivenUp}
+	if w.task.XidSources != nil {
+		c.XidSources = *w.task.XidSources
+	}
 	var visible []string
 	if w.task.Visible != nil {
 		visible = uuids(node, w.task.Visible)

@@ -40,11 +40,12 @@ func (l *kernelLog) write(text string) {
 
 // logReader is one open log.
 type logReader struct {
-	mu     sync.Mutex // guards text and shut
-	text   []byte
-	shut   bool
-	more   chan struct{} // holds a token when there may be text
-	closed chan struct{}
+	mu      sync.Mutex // guards text, shut and waiting
+	text    []byte
+	shut    bool
+	waiting bool          // a Read waits for text
+	more    chan struct{} // holds a token when there may be text
+	closed  chan struct{}
 }
 
 func (r *logReader) add(line []byte) {
@@ -64,6 +65,7 @@ func (r *logReader) Read(b []byte) (int, error) {
 		n := copy(b, r.text)
 		r.text = r.text[n:]
 		shut := r.shut
+		r.waiting = n == 0 && len(b) > 0 && !shut
 		r.mu.Unlock()
 		switch {
 		case shut:
@@ -76,6 +78,14 @@ func (r *logReader) Read(b []byte) (int, error) {
 		case <-r.closed:
 		}
 	}
+}
+
+// Idle says that all text was read, and that whoever read it is done with it:
+// the next Read waits already.
+func (r *logReader) Idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shut || r.waiting && len(r.text) == 0
 }
 
 func (r *logReader) Close() error {

@@ -27,6 +27,7 @@ const (
 	TypeMeasure  Type = "measure"   // Measurement of Spec
 	TypeEnd      Type = "end"       // Outcome of Spec
 	TypeReplace  Type = "replace"   // the child asks to be replaced, for the reason in Text (never written for another reason)
+	TypeXid      Type = "xid"       // Xid: the driver reported an error of a GPU
 	TypeNote     Type = "note"      // Text: what the supervisor decided (a subject given up, …)
 	// TypeResume: the run goes on after an interruption, also after the finish
 	// event of an interrupted run. Specs that had ended as not-run, or not at
@@ -51,6 +52,7 @@ type Event struct {
 	Child       *Child               `json:"child,omitempty"`
 	Measurement *verdict.Measurement `json:"measurement,omitempty"`
 	Outcome     *verdict.Outcome     `json:"outcome,omitempty"`
+	Xid         *topology.Xid        `json:"xid,omitempty"`
 	Seconds     float64              `json:"seconds,omitempty"` // how long the spec ran, wall-clock
 	Finish      *Finish              `json:"finish,omitempty"`
 }
