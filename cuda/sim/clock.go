@@ -22,6 +22,7 @@ type item struct {
 	// disturbed are the factors of slow faults that show only beside other
 	// work.
 	disturbed []disturbance
+	uses      []use
 }
 
 const host = -1
@@ -48,7 +49,7 @@ func (p *process) resolve() {
 			s.at = max(s.at, p.now)
 		}
 	}
-	if slices.ContainsFunc(queue, func(it *item) bool { return len(it.disturbed) > 0 }) {
+	if slices.ContainsFunc(queue, func(it *item) bool { return len(it.disturbed) > 0 }) || crowded(queue) {
 		newRace(queue).run()
 		return
 	}

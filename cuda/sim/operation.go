@@ -201,6 +201,7 @@ func (p *process) timing(o *operation, from, to int, bytes uint64, rate, least f
 	if least /= noise; it.seconds < least {
 		it.seconds, it.disturbed = least, nil // no bandwidth limits it
 	}
+	it.uses = p.uses(from, to, o.staged, float64(bytes)/it.seconds/noise)
 	p.queue = append(p.queue, it)
 }
 

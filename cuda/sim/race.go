@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// race runs a queue in which some work is slower beside other work: from one
+// race runs a queue in which work is slower beside other work: from one
 // moment at which any work begins or ends to the next, since between those
 // nothing changes.
 type race struct {
@@ -41,11 +41,12 @@ func (r *race) run() {
 		}
 		next := math.Inf(1)
 		running := r.running()
+		speed := paces(running)
 		for it, w := range r.begun {
 			if w.begin > r.now {
 				next = min(next, w.begin)
 			} else {
-				next = min(next, r.now+w.left/it.speed(running))
+				next = min(next, r.now+w.left/speed[it])
 			}
 		}
 		if math.IsInf(next, 1) {
@@ -55,10 +56,10 @@ func (r *race) run() {
 			w := r.begun[it]
 			// What is left is compared as it was computed above, so that the
 			// first to end is done whatever is lost in rounding.
-			if end := r.now + w.left/it.speed(running); end <= next {
+			if end := r.now + w.left/speed[it]; end <= next {
 				r.end(it, next)
 			} else {
-				w.left -= (next - r.now) * it.speed(running)
+				w.left -= (next - r.now) * speed[it]
 			}
 		}
 		r.now = next
@@ -116,13 +117,23 @@ func (r *race) running() []*item {
 	return all
 }
 
-// speed is the item's share of its undisturbed speed beside others.
-func (it *item) speed(running []*item) float64 {
-	speed := 1.0
-	for _, d := range it.disturbed {
-		if slices.ContainsFunc(running, func(other *item) bool { return it.disturbedBy(other, d.when) }) {
-			speed *= d.factor
+// paces are what is left of each item's undisturbed speed beside the others.
+func paces(running []*item) map[*item]float64 {
+	speed, ports := map[*item]float64{}, map[port]traffic{}
+	for _, it := range running {
+		speed[it] = 1
+		for _, d := range it.disturbed {
+			if slices.ContainsFunc(running, func(other *item) bool { return it.disturbedBy(other, d.when) }) {
+				speed[it] *= d.factor
+			}
 		}
+		for _, u := range it.uses {
+			t := ports[u.port]
+			ports[u.port] = traffic{t.users + 1, t.share + u.share*speed[it]}
+		}
+	}
+	for _, it := range running {
+		speed[it] *= it.squeeze(ports)
 	}
 	return speed
 }
