@@ -4,6 +4,7 @@ package all
 import (
 	_ "github.com/peerproof/peerproof/suites/access"
 	_ "github.com/peerproof/peerproof/suites/bandwidth"
+	_ "github.com/peerproof/peerproof/suites/collective"
 	_ "github.com/peerproof/peerproof/suites/dereference"
 	_ "github.com/peerproof/peerproof/suites/fabric"
 	_ "github.com/peerproof/peerproof/suites/health"
