@@ -23,7 +23,10 @@ type Bundle struct {
 	// Annotate tells a simulated node which spec is about to run, also one that
 	// does not use CUDA; nil where nobody wants to know.
 	Annotate func(spec string)
-	Host     Host
+	// Private says that NVML's events and the kernel log tell of what this
+	// process did alone, so that no other process can watch them for it.
+	Private bool
+	Host    Host
 }
 
 // Host is the part of the operating system that a check reads.

@@ -90,3 +90,16 @@ func (t *task) simulatedName() (string, error) {
 	}
 	return file.Name, nil
 }
+
+// host is the operating system around the node that the task is about: this
+// machine's, or a simulated one's.
+func (t *task) host() (cuda.Host, error) {
+	if !t.simulated() {
+		return cuda.Real().Host, nil
+	}
+	file, err := sim.Parse(t.Node, []byte(t.NodeText))
+	if err != nil {
+		return cuda.Host{}, err
+	}
+	return file.Open(sim.History{}).Host, nil
+}

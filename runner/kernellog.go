@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/peerproof/peerproof/cuda"
-	"github.com/peerproof/peerproof/cuda/sim"
 	"github.com/peerproof/peerproof/fixtures/topology"
 )
 
@@ -66,17 +65,4 @@ func (w *logWatch) seen() <-chan topology.Xid {
 		return nil
 	}
 	return w.xids
-}
-
-// host is the operating system around the node that the task is about: this
-// machine's, or a simulated one's.
-func (t *task) host() (cuda.Host, error) {
-	if !t.simulated() {
-		return cuda.Real().Host, nil
-	}
-	file, err := sim.Parse(t.Node, []byte(t.NodeText))
-	if err != nil {
-		return cuda.Host{}, err
-	}
-	return file.Open(sim.History{}).Host, nil
 }

@@ -139,10 +139,9 @@ func (w *worker) tellXid(x topology.Xid) {
 	w.flush()
 }
 
-// selfWatch is what a process on a simulated node sees of its own errors. Such
-// a node lives in the process that works on it: neither the monitor nor the
-// parent shares its kernel log, so the process watches itself and tells the
-// parent, before each spec has ended.
+// selfWatch is what a process sees of its own errors where its bundle is
+// private: neither the monitor nor the parent shares its kernel log, so the
+// process watches itself and tells the parent, before each spec has ended.
 type selfWatch struct {
 	worker *worker
 	events *eventWatch
@@ -151,7 +150,7 @@ type selfWatch struct {
 }
 
 func (w *worker) watchSelf(bundle *cuda.Bundle, node *topology.Node) *selfWatch {
-	if !w.task.simulated() {
+	if !bundle.Private {
 		return nil
 	}
 	s := &selfWatch{worker: w, idle: func() bool { return true }}

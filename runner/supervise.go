@@ -158,9 +158,7 @@ func (s *supervisor) start(places []int, slots []int) *watch {
 			s.failure = fmt.Errorf("encode inventory: %w", err)
 			return nil
 		}
-		if !s.simulated {
-			env = append(env, "CUDA_VISIBLE_DEVICES="+visibleDevices(s.node, slots))
-		}
+		env = append(env, "CUDA_VISIBLE_DEVICES="+visibleDevices(s.node, slots))
 	}
 	if s.simulated {
 		t.Started = batches(s.startedSpecs())

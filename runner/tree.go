@@ -31,7 +31,7 @@ type grove struct {
 	current int             // place in the task's plan of the one that runs
 	running bool
 	leaks   leakWatch
-	self    *selfWatch // nil on a real node
+	self    *selfWatch // nil where others can watch
 	leak    string     // what outlived the spec that ended last
 }
 
