@@ -25,8 +25,10 @@ func TestRates(t *testing.T) {
 		{"NVLink CE read", hgx2, ways[0], 0, 1, nv},
 		{"NVLink SM", hgx2, ways[3], 1, 0, nv * 0.8},
 		{"links down at one end", hgx2 + "faults: [{kind: links-down, gpu: 1, links: [0, 5, 17]}]\n", ways[1], 0, 1, 15 * 25 * 0.88},
-		{"links down at both ends of a switch", hgx2 + "faults: [{kind: links-down, gpu: 1, links: [0]}, {kind: links-down, gpu: 0, links: [1]}]\n",
-			ways[1], 0, 1, 17 * 25 * 0.88},
+		{
+			"links down at both ends of a switch", hgx2 + "faults: [{kind: links-down, gpu: 1, links: [0]}, {kind: links-down, gpu: 0, links: [1]}]\n",
+			ways[1], 0, 1, 17 * 25 * 0.88,
+		},
 		{"PCIe 4 CE", pcie2, ways[1], 0, 1, 31.5 * 0.86},
 		{"PCIe 4 SM", pcie2, ways[2], 0, 1, 31.5 * 0.86 * 0.8},
 		{"a slower end", pcie2 + "faults: [{kind: pcie-link, gpu: 1, loaded: {gen: 3, width: 8}}]\n", ways[1], 0, 1, 15.75 / 2 * 0.86},

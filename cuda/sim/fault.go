@@ -77,7 +77,6 @@ type kind struct {
 	may     string // likewise
 	anyOf   string // at least one of these
 	once    bool   // a second one for the same GPU contradicts it
-	behaves bool   // false: read, but nothing in this version behaves so
 	engines bool   // has the key engine
 }
 
@@ -92,51 +91,51 @@ const (
 )
 
 var kinds = map[string]kind{
-	"no-access":            {scope: onePair, behaves: true},
-	"enable-fails":         {scope: onePair, needs: "error", behaves: true},
-	"too-many-peers":       {scope: wholeNode, needs: "limit", once: true, behaves: true},
-	"leaky-access":         {scope: onePair, behaves: true},
-	"bad-error":            {scope: onePair, needs: "return", behaves: true},
-	"stale":                {scope: onePair, may: "offset first-only", engines: true, behaves: true},
-	"corrupt":              {scope: gpuOrPair, may: "offset bit", engines: true, behaves: true},
-	"private-mirror":       {scope: onePair, behaves: true},
-	"lost-update":          {scope: onePair, behaves: true},
-	"reordered":            {scope: onePair, behaves: true},
-	"invisible-until-exit": {scope: onePair, behaves: true},
-	"no-progress":          {scope: onePair, behaves: true},
-	"slow":                 {scope: gpuOrPair, needs: "factor", may: "when", engines: true, behaves: true},
-	"slow-latency":         {scope: onePair, needs: "factor", behaves: true},
-	"staged-faster":        {scope: onePair, needs: "factor", behaves: true},
-	"hang":                 {scope: gpuOrPair, engines: true, behaves: true},
-	"crash":                {scope: gpuOrPair, needs: "signal", engines: true, behaves: true},
-	"illegal-address":      {scope: onePair, engines: true, behaves: true},
-	"cuda-init":            {scope: wholeNode, needs: "error", once: true, behaves: true},
-	"context":              {scope: oneGPU, needs: "error", once: true, behaves: true},
-	"missing":              {scope: oneGPU, once: true, behaves: true},
-	"lost":                 {scope: oneGPU, may: "after", once: true, behaves: true},
-	"nvml-error":           {scope: oneGPU, needs: "call return", behaves: true},
-	"nvml-hang":            {scope: oneGPU, needs: "call", behaves: true},
-	"identity":             {scope: oneGPU, anyOf: "uuid serial bus-id", once: true, behaves: true},
-	"links-down":           {scope: oneGPU, needs: "links", behaves: true},
-	"wrong-peer":           {scope: oneGPU, needs: "link remote", behaves: true},
-	"link-errors":          {scope: oneGPU, needs: "rise", may: "link counter pcie", anyOf: "counter pcie", behaves: true},
-	"pcie-link":            {scope: oneGPU, anyOf: "idle loaded", once: true, behaves: true},
-	"bar1":                 {scope: oneGPU, needs: "size", once: true, behaves: true},
-	"xid":                  {scope: oneGPU, needs: "code", may: "text during before-run", behaves: true},
-	"ecc":                  {scope: oneGPU, anyOf: "uncorrected corrected-per-gib", once: true, behaves: true},
-	"remap":                {scope: oneGPU, anyOf: "completed pending failed", once: true, behaves: true},
-	"recovery-action":      {scope: oneGPU, needs: "action", once: true, behaves: true},
-	"fabric":               {scope: gpuOrAll, anyOf: "state status health", once: true, behaves: true},
-	"throttle":             {scope: oneGPU, anyOf: "reason temperature", behaves: true},
-	"wrong-result":         {scope: oneGPU, behaves: true},
-	"busy":                 {scope: oneGPU, needs: "pid", behaves: true},
-	"firmware":             {scope: oneGPU, anyOf: "vbios inforom", once: true, behaves: true},
-	"mig":                  {scope: oneGPU, once: true, behaves: true},
-	"compute-mode":         {scope: oneGPU, needs: "mode", once: true, behaves: true},
-	"persistence-off":      {scope: oneGPU, once: true, behaves: true},
-	"power-limit":          {scope: oneGPU, needs: "watts", once: true, behaves: true},
-	"cc-mode":              {scope: oneGPU, needs: "mode", once: true, behaves: true},
-	"ecc-off":              {scope: oneGPU, once: true, behaves: true},
+	"no-access":            {scope: onePair},
+	"enable-fails":         {scope: onePair, needs: "error"},
+	"too-many-peers":       {scope: wholeNode, needs: "limit", once: true},
+	"leaky-access":         {scope: onePair},
+	"bad-error":            {scope: onePair, needs: "return"},
+	"stale":                {scope: onePair, may: "offset first-only", engines: true},
+	"corrupt":              {scope: gpuOrPair, may: "offset bit", engines: true},
+	"private-mirror":       {scope: onePair},
+	"lost-update":          {scope: onePair},
+	"reordered":            {scope: onePair},
+	"invisible-until-exit": {scope: onePair},
+	"no-progress":          {scope: onePair},
+	"slow":                 {scope: gpuOrPair, needs: "factor", may: "when", engines: true},
+	"slow-latency":         {scope: onePair, needs: "factor"},
+	"staged-faster":        {scope: onePair, needs: "factor"},
+	"hang":                 {scope: gpuOrPair, engines: true},
+	"crash":                {scope: gpuOrPair, needs: "signal", engines: true},
+	"illegal-address":      {scope: onePair, engines: true},
+	"cuda-init":            {scope: wholeNode, needs: "error", once: true},
+	"context":              {scope: oneGPU, needs: "error", once: true},
+	"missing":              {scope: oneGPU, once: true},
+	"lost":                 {scope: oneGPU, may: "after", once: true},
+	"nvml-error":           {scope: oneGPU, needs: "call return"},
+	"nvml-hang":            {scope: oneGPU, needs: "call"},
+	"identity":             {scope: oneGPU, anyOf: "uuid serial bus-id", once: true},
+	"links-down":           {scope: oneGPU, needs: "links"},
+	"wrong-peer":           {scope: oneGPU, needs: "link remote"},
+	"link-errors":          {scope: oneGPU, needs: "rise", may: "link counter pcie", anyOf: "counter pcie"},
+	"pcie-link":            {scope: oneGPU, anyOf: "idle loaded", once: true},
+	"bar1":                 {scope: oneGPU, needs: "size", once: true},
+	"xid":                  {scope: oneGPU, needs: "code", may: "text during before-run"},
+	"ecc":                  {scope: oneGPU, anyOf: "uncorrected corrected-per-gib", once: true},
+	"remap":                {scope: oneGPU, anyOf: "completed pending failed", once: true},
+	"recovery-action":      {scope: oneGPU, needs: "action", once: true},
+	"fabric":               {scope: gpuOrAll, anyOf: "state status health", once: true},
+	"throttle":             {scope: oneGPU, anyOf: "reason temperature"},
+	"wrong-result":         {scope: oneGPU},
+	"busy":                 {scope: oneGPU, needs: "pid"},
+	"firmware":             {scope: oneGPU, anyOf: "vbios inforom", once: true},
+	"mig":                  {scope: oneGPU, once: true},
+	"compute-mode":         {scope: oneGPU, needs: "mode", once: true},
+	"persistence-off":      {scope: oneGPU, once: true},
+	"power-limit":          {scope: oneGPU, needs: "watts", once: true},
+	"cc-mode":              {scope: oneGPU, needs: "mode", once: true},
+	"ecc-off":              {scope: oneGPU, once: true},
 }
 
 func kindNames() string {
@@ -179,14 +178,11 @@ func (r *reader) fault(f *File, index int, n ast.Node) {
 	}
 	r.scope(k, &ft, n, what, at)
 	r.require(n, what, at, strings.Fields(k.needs)...)
-	if any := strings.Fields(k.anyOf); len(any) > 0 && !slices.ContainsFunc(any, func(key string) bool { return at[key] != nil }) {
-		r.fail(n, "%s needs at least one of %s", what, strings.Join(any, ", "))
+	if some := strings.Fields(k.anyOf); len(some) > 0 && !slices.ContainsFunc(some, func(key string) bool { return at[key] != nil }) {
+		r.fail(n, "%s needs at least one of %s", what, strings.Join(some, ", "))
 	}
 	if !r.failed() {
 		r.contradictions(f, &ft, n, what, at)
-	}
-	if !r.failed() && !k.behaves {
-		r.fail(n, "%s is not supported by this version", what)
 	}
 	f.faults = append(f.faults, ft)
 }

@@ -169,8 +169,10 @@ func (r *reader) gpus(f *File, n ast.Node) {
 				quote(model), modelNames())
 			return
 		}
-		f.product = product{model: model, device: 0xffff, memoryMiB: max(1, f.memory>>20), major: 9, sms: 100, serial: true,
-			smMHz: 1500, watts: 300, vbios: "00.00.00.00.01", inforom: "0000.0000.00.01"}
+		f.product = product{
+			model: model, device: 0xffff, memoryMiB: max(1, f.memory>>20), major: 9, sms: 100, serial: true,
+			smMHz: 1500, watts: 300, vbios: "00.00.00.00.01", inforom: "0000.0000.00.01",
+		}
 	}
 	f.pcie = pcieLink{f.product.gen, f.product.width}
 	if pcie.gen != 0 {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -43,8 +44,8 @@ func runCrash(t *testing.T, text string) *exec.ExitError {
 	if err == nil {
 		return nil
 	}
-	exit, ok := err.(*exec.ExitError)
-	if !ok {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	return exit

@@ -141,7 +141,7 @@ func (t *ticket) open() (data []byte, skip uint64, err error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("shared memory: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // a mapping stays without it
 	info, err := file.Stat()
 	if err != nil || t.Bytes == 0 || t.Start > uint64(info.Size()) || t.Bytes > uint64(info.Size())-t.Start {
 		return nil, 0, fmt.Errorf("shared memory: %d bytes at %d are not in the file: %w", t.Bytes, t.Start, err)

@@ -76,9 +76,9 @@ func (l *launch) litmus() {
 	if !l.begin(s.o) {
 		return
 	}
-	s.side.together = func(partner *side) float64 { return s.play(partner.of) }
-	s.side.lonely = s.sequential
-	s.side.of = s
+	s.together = func(partner *side) float64 { return s.play(partner.of) }
+	s.lonely = s.sequential
+	s.of = s
 	l.p.meet(s.side)
 }
 
@@ -117,10 +117,10 @@ func (s *litmusSide) batch() float64 {
 
 // play has the rounds of both sides happen; each side does its part of it.
 func (s *litmusSide) play(partner *litmusSide) float64 {
-	batches := (s.rounds + s.threads - 1) / s.threads
-	seconds := float64(batches) * s.batch() * s.p.jitter(s.o)
+	batches, batch := (s.rounds+s.threads-1)/s.threads, max(s.batch(), partner.batch())
+	seconds := float64(batches) * batch * s.p.jitter(s.o)
 	met := min(s.rounds, partner.rounds)
-	if most := uint64(min(s.deadline, partner.deadline)/s.batch()) * s.threads; met > most || s.rounds > partner.rounds {
+	if most := uint64(min(s.deadline, partner.deadline)/batch) * s.threads; met > most || s.rounds > partner.rounds {
 		met, seconds = min(met, most), s.deadline
 	}
 	s.arrive(met)

@@ -35,9 +35,9 @@ func TestPCIeLinkUnderLoad(t *testing.T) {
 	r.ok(r.api.MemcpyPeerAsync(q, r.ctx[1], p, r.ctx[0], 64, 0)) // on device 1's stream
 	expect("as the memory of another's copy", pcieLink{3, 8}, full)
 	r.ok(r.api.CtxSynchronize())
-	max, _ := handle(t, r.bundle.NVML, 0).GetMaxPcieLinkGeneration()
-	if max != 4 {
-		t.Errorf("the most that is possible is gen %d", max)
+	most, _ := handle(t, r.bundle.NVML, 0).GetMaxPcieLinkGeneration()
+	if most != 4 {
+		t.Errorf("the most that is possible is gen %d", most)
 	}
 }
 

@@ -19,10 +19,17 @@ func TestSharedPorts(t *testing.T) {
 		{"apart", pcie, 1, []flow{{0, 1, 4}, {2, 3, 4}}, []float64{4, 4}},
 		{"twice the same way", pcie, 1, []flow{{0, 1, 4}, {0, 1, 4}}, []float64{8, 8}},
 		{"a slow one leaves more", pcie + "faults: [{kind: slow, pair: [0, 3], factor: 0.25}]\n", 1, []flow{{0, 3, 4}, {1, 3, 12}}, []float64{19, 15}},
-		{"into one over switches", node(gpus(4, "NVIDIA H200"), "nvlink: {switch: {}}"), 450 * 0.88 / (31.5 * 0.86),
-			[]flow{{0, 3, 4}, {1, 3, 4}, {2, 3, 4}}, []float64{12, 12, 12}},
-		{"into one over NVLinks of its own", node(gpus(4, "NVIDIA H100 NVL"), "nvlink: {pairs: [{gpus: [0, 3], links: 6}, {gpus: [1, 3], links: 6}]}"),
-			150 * 0.88 / (31.5 * 0.86), []flow{{0, 3, 4}, {1, 3, 4}}, []float64{4, 4}},
+		{
+			"into one over switches", node(gpus(4, "NVIDIA H200"), "nvlink: {switch: {}}"), 450 * 0.88 / (31.5 * 0.86),
+			[]flow{{0, 3, 4}, {1, 3, 4}, {2, 3, 4}},
+			[]float64{12, 12, 12},
+		},
+		{
+			"into one over NVLinks of its own", node(gpus(4, "NVIDIA H100 NVL"), "nvlink: {pairs: [{gpus: [0, 3], links: 6}, {gpus: [1, 3], links: 6}]}"),
+			150 * 0.88 / (31.5 * 0.86),
+			[]flow{{0, 3, 4}, {1, 3, 4}},
+			[]float64{4, 4},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLab(t, c.text)

@@ -62,10 +62,16 @@ func TestDisturbances(t *testing.T) {
 		{"beside two, one after the other over", "{kind: slow, pair: [0, 1], factor: 0.5, when: concurrent}", []flow{{0, 1, 4}, {2, 3, 1}, {3, 2, 3}}, []float64{5.5, 1, 3}},
 		{"beside a pair with one of its GPUs", "{kind: slow, pair: [0, 1], factor: 0.5, when: concurrent}", []flow{{0, 1, 4}, {2, 0, 8}}, []float64{8, 8}},
 		{"its own other way does not count", "{kind: slow, pair: [0, 1], factor: 0.5, when: concurrent}", []flow{{0, 1, 4}, {1, 0, 8}}, []float64{4, 8}},
-		{"two faults", "{kind: slow, pair: [0, 1], factor: 0.5, when: concurrent}\n  - {kind: slow, pair: [0, 1], factor: 0.5, when: bidirectional}",
-			[]flow{{0, 1, 4}, {1, 0, 4}, {2, 3, 8}}, []float64{9, 4, 8}},
-		{"a slow one is longer in the way", "{kind: slow, pair: [0, 1], factor: 0.5, when: concurrent}\n  - {kind: slow, pair: [2, 3], factor: 0.5}",
-			[]flow{{0, 1, 4}, {2, 3, 3}}, []float64{7, 6}},
+		{
+			"two faults", "{kind: slow, pair: [0, 1], factor: 0.5, when: concurrent}\n  - {kind: slow, pair: [0, 1], factor: 0.5, when: bidirectional}",
+			[]flow{{0, 1, 4}, {1, 0, 4}, {2, 3, 8}},
+			[]float64{9, 4, 8},
+		},
+		{
+			"a slow one is longer in the way", "{kind: slow, pair: [0, 1], factor: 0.5, when: concurrent}\n  - {kind: slow, pair: [2, 3], factor: 0.5}",
+			[]flow{{0, 1, 4}, {2, 3, 3}},
+			[]float64{7, 6},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLab(t, node(gpus(4, "NVIDIA L40S"), "faults:\n  - "+c.fault))

@@ -408,3 +408,34 @@ func TestLitmusIsTheSame(t *testing.T) {
 		t.Errorf("%v, again %v, of another spec %v", one, again, other)
 	}
 }
+
+// TestLitmusDeadline shows how many rounds begin with a meeting where the time
+// is too short for all.
+func TestLitmusDeadline(t *testing.T) {
+	const rounds, threads = 20 * 8192, kernels.LitmusGrid * kernels.LitmusBlock
+	l := newLab(t, "version: 1\nnoise: 0\ngpus: {count: 2, model: NVIDIA H200, memory: 16MiB}\nnvlink: {switch: {}}\n")
+	l.enableAll()
+	x, out := l.alloc(1, 8*rounds), []*cuda.Buffer{l.alloc(0, 4*rounds+8), l.alloc(1, 4*rounds+8)}
+	ready := get1(l.ctx[0].AllocHost(512))(t)
+	host := uint64(ready.DevicePtr())
+	l.put(0, out[0], 4*rounds, 0)
+	l.put(1, out[1], 4*rounds, 0)
+	const deadline = 30 * time.Microsecond
+	for side := range uint64(2) {
+		l.launchOn(l.streams[side], int(side), kernels.LitmusGrid, kernels.LitmusBlock, kernels.Litmus,
+			kernels.LitmusMode(kernels.LitmusLoadBuffering, side, false), uint64(x.Ptr()), uint64(x.Ptr())+4*rounds, rounds,
+			uint64(out[side].Ptr()), host+256*side, host+256-256*side, uint64(deadline))
+	}
+	l.sync(0)
+	l.sync(1)
+	met := []uint64{l.get(0, out[0], 4*rounds, 1)[0], l.get(1, out[1], 4*rounds, 1)[0]}
+	if met[0] != met[1] || met[0] == 0 || met[0] >= rounds || met[0]%threads != 0 {
+		t.Errorf("of %d rounds in %v, %v began with a meeting", rounds, deadline, met)
+	}
+	// Every block comes to one more meeting, and nobody there.
+	for i, b := range ready.Data() {
+		if want := byte(met[0]/threads) + 1; i%4 == 0 && b != want {
+			t.Fatalf("flag %d is %d, want %d", i/4, b, want)
+		}
+	}
+}

@@ -161,8 +161,10 @@ type how struct {
 }
 
 var ways = []how{
-	{"ce-read", true, false, ceRead}, {"ce-write", false, false, ceWrite},
-	{"sm-read", true, true, smRead}, {"sm-write", false, true, smWrite},
+	{"ce-read", true, false, ceRead},
+	{"ce-write", false, false, ceWrite},
+	{"sm-read", true, true, smRead},
+	{"sm-write", false, true, smWrite},
 }
 
 // ends are the devices that hold source and destination of a move by a with b.
