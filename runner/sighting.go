@@ -146,6 +146,11 @@ func (s *supervisor) sighted(x topology.Xid) {
 			}
 		}
 	}
+	// Specs run beside each other on other GPUs: those that use this one count,
+	// if any does.
+	if ours := slices.DeleteFunc(slices.Clone(places), func(i int) bool { return !s.uses(i, x) }); len(ours) > 0 {
+		places = ours
+	}
 	slices.Sort(places)
 	x.Provoked = len(places) > 0
 	for _, i := range places {
@@ -154,6 +159,14 @@ func (s *supervisor) sighted(x topology.Xid) {
 	}
 	s.xids = append(s.xids, x)
 	s.write(journal.Event{Type: journal.TypeXid, Xid: &x})
+}
+
+// uses says that a spec uses the GPU of an Xid.
+func (s *supervisor) uses(place int, x topology.Xid) bool {
+	return slices.ContainsFunc(s.slots(place), func(slot int) bool {
+		g := s.node.BySlot(slot)
+		return g != nil && x.Of(g.BusID)
+	})
 }
 
 // lately remembers that a spec ended, for Xids that come after it.

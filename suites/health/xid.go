@@ -13,8 +13,13 @@ import (
 var _ = fixtures.Specify("health/xid", fixtures.GPUs, Label("gate"),
 	"the driver reported no hardware error of the GPU during the run", func(g *fixtures.GPU) {
 		seen := judgeXids(g.Xids())
-		g.Record("Xids of applications", float64(seen.application), "Xids")
-		g.Record("NVLink Xids that were not fatal", float64(seen.nonfatal), "Xids")
+		g.Record("hardware Xids", float64(len(seen.hardware)), "kinds")
+		if seen.application > 0 {
+			g.Record("Xids of applications", float64(seen.application), "Xids")
+		}
+		if seen.nonfatal > 0 {
+			g.Record("NVLink Xids that were not fatal", float64(seen.nonfatal), "Xids")
+		}
 		for _, n := range seen.notes {
 			By(n)
 		}
