@@ -34,7 +34,9 @@ func (a *app) profileList() *cobra.Command {
 		Use: "list", Short: "Print the names of the embedded profiles", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			for _, name := range profile.Names() {
-				fmt.Fprintln(a.stdout, name)
+				if _, err := fmt.Fprintln(a.stdout, name); err != nil {
+					return err
+				}
 			}
 			return nil
 		},
