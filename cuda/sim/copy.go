@@ -203,5 +203,9 @@ func (p *process) timeStore(o *operation, m span) {
 	if o.sm {
 		rate *= p.file.efficiency.sm
 	}
-	p.timing(o, driver.index, m.gpu, m.n, rate, 0)
+	from, to := driver.index, m.gpu
+	if len(o.writes) == 0 { // it loads
+		from, to = to, from
+	}
+	p.timing(o, from, to, m.n, rate, 0)
 }

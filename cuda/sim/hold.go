@@ -13,8 +13,7 @@ import (
 
 // party is work that holds its stream for others of its kind.
 type party interface {
-	// alone ends it without its partners. It never comes back where such work
-	// waits for ever.
+	// alone ends it without its partners.
 	alone()
 	// patience is for how long, of the host's real time, partners may still
 	// come.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"syscall"
@@ -175,11 +176,11 @@ type gang struct {
 	matched []*collective
 }
 
-// alone is what waiting for a collective that not all ranks take part in comes
-// to: nothing.
-func (g *gang) alone() { g.p.block() }
+// alone gives a collective up in a process that has met a fault. In any other,
+// waiting for one that not all ranks take part in has no end.
+func (g *gang) alone() { g.p.release(g.parts[0].stream) }
 
-func (g *gang) patience() time.Duration { return 1<<63 - 1 }
+func (g *gang) patience() time.Duration { return math.MaxInt64 }
 
 func (p *process) groupStart() cuda.NCCLResult {
 	p.mu.Lock()

@@ -342,3 +342,14 @@ func TestNCCLErrors(t *testing.T) {
 		t.Errorf("in a process that met a fault: %v", got)
 	}
 }
+
+func TestRanksOfAFaultyProcess(t *testing.T) {
+	l := newLab(t, nccl4)
+	_, comms := l.comms(0, 1)
+	a := l.alloc(0, 64)
+	l.must(comms[0].AllReduce(a, a, 8, cuda.NCCLUint64, cuda.NCCLSum, l.streams[0]))
+	l.launch(1, "fill", 64, 64, 0, 0)
+	if got := code(l.streams[0].Synchronize()); got != cuda.ErrIllegalAddress {
+		t.Errorf("a rank that waits in a process with a fault: %v", got)
+	}
+}

@@ -1,6 +1,11 @@
 package sim
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/peerproof/peerproof/cuda"
+	"github.com/peerproof/peerproof/cuda/kernels"
+)
 
 // TestSharedPorts shows that what goes into, or out of, one GPU at once shares
 // its links.
@@ -40,5 +45,45 @@ func TestSharedPorts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLoadsComeFromTheirOwner shows in which direction the bytes of loads and
+// stores go.
+func TestLoadsComeFromTheirOwner(t *testing.T) {
+	const bytes = 1 << 20
+	for kernel, want := range map[string]struct{ out, in float64 }{
+		kernels.Verify: {out: 2, in: 1}, // of the GPU's copies, what goes out is the opposite direction
+		kernels.Fill:   {out: 1, in: 2},
+	} {
+		l := newLab(t, node(gpus(2, "NVIDIA L40S"), "efficiency: {sm: 0.5}", "faults: [{kind: slow, pair: [0, 1], engine: sm, factor: 0.5, when: bidirectional}]"))
+		l.enableAll()
+		mine, theirs, sum, big := l.alloc(0, bytes), l.alloc(1, bytes), l.alloc(0, 16), l.alloc(1, bytes)
+		s := get1(l.ctx[0].NewStream())(t)
+		took := func(dst, src *cuda.Buffer) float64 {
+			defer func() { l.must(s.Synchronize()) }()
+			return l.seconds(l.streams[0], func() {
+				for range 8 {
+					if dst != nil {
+						l.must(s.CopyPeer(dst, 0, src, 0, bytes))
+					}
+				}
+				args := []uint64{uint64(big.Ptr()), bytes, 1, 0, uint64(sum.Ptr())}
+				l.launch(0, kernel, args[:kernels.Params[kernel]]...)
+			})
+		}
+		alone := took(nil, nil)
+		for name, c := range map[string]struct {
+			dst, src *cuda.Buffer
+			want     float64
+		}{"out": {theirs, mine, want.out}, "in": {mine, theirs, want.in}} {
+			got := took(c.dst, c.src) / alone
+			if c.want == 1 {
+				c.want = 1.5 // the copies and the kernel share a port: 1 and 0.5 of it
+			}
+			if !within(got, c.want, 0.001) {
+				t.Errorf("%s beside copies %s: %.2f times as long, want %.2f", kernel, name, got, c.want)
+			}
+		}
 	}
 }
