@@ -58,6 +58,8 @@ var pairFaults = []fault{
 	{spec: "bandwidth/host-bidirectional[gpu1]", want: "fail below-floor", node: pcie, keys: "{kind: pcie-link, gpu: 1, idle: {gen: 3, width: 16}, loaded: {gen: 3, width: 16}}"},
 	{spec: "bandwidth/size-curve[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: ce, offset: 1048575, bit: 1}"},
 
+	{spec: "latency/chase[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: sm-read, offset: 0, bit: 7}"},
+	{spec: "latency/chase[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: stale, pair: [0, 1], engine: sm-read, offset: 524288}"},
 	{spec: "latency/chase[gpu0->gpu1]", want: "error crash", keys: "{kind: crash, pair: [0, 1], engine: sm-read, signal: SEGV}"},
 	{spec: "latency/chase-host[gpu1]", want: "error blocked-by", keys: "{kind: context, gpu: 1, error: 46}"},
 	{spec: "latency/load[gpu0->gpu1]", want: "fail outlier", keys: "{kind: slow-latency, pair: [0, 1], factor: 1.7}"},
