@@ -95,7 +95,7 @@ var gpuSpecs = fixtures.Selection{Keyword: "unit/gpu"}
 func TestDiscoveryLeavesOutWhatItDoesNotSurvive(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ fate, says string }{
-		"hang":  {"sleep 60", "no answer within 300ms"},
+		"hang":  {"sleep 60", "no answer within 1.5s"},
 		"crash": {"kill -SEGV $$", "ended by SIGSEGV"},
 		"exit":  {"exit 0", "exited with status 0"},
 	} {
@@ -103,7 +103,7 @@ func TestDiscoveryLeavesOutWhatItDoesNotSurvive(t *testing.T) {
 			t.Parallel()
 			exit, events, err := scripted{
 				discover: `case $task in *'"nvml: init":"'*) say '` + twoGPUs + `';; *) say '{"k":"q","t":"nvml: init"}'; ` + c.fate + `;; esac`,
-				specs:    good, selection: gpuSpecs, timeout: 300 * time.Millisecond,
+				specs:    good, selection: gpuSpecs, timeout: 1500 * time.Millisecond,
 			}.run(t, t.Context())
 			if exit != ExitPass || err != nil {
 				t.Fatalf("exit %d, error %v", exit, err)
@@ -172,7 +172,7 @@ func TestWhatChildrenSayIsNotTrusted(t *testing.T) {
 			exit, events, err := scripted{
 				// Only the child that is given gpu0 misbehaves.
 				specs:     `case $task in *'"gpus":[0,-1'*) ` + c.script + ` ;; *) say '{"k":"b","i":0}'; say '{"k":"e","i":0,"o":{"verdict":"pass"}}';; esac`,
-				selection: gpuSpecs, timeout: 400 * time.Millisecond, patience: patience{spec: time.Second, quiet: 500 * time.Millisecond, reap: 2 * time.Second},
+				selection: gpuSpecs, timeout: 2 * time.Second, patience: patience{spec: time.Second, quiet: 2 * time.Second, reap: 2 * time.Second},
 			}.run(t, t.Context())
 			got := ends(events)
 			if o := got["unit/gpu[gpu0]"]; exit != ExitFail || err != nil || o.Verdict != verdict.Error || o.Code != c.code || !strings.Contains(o.Message, c.says) {
