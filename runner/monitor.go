@@ -144,17 +144,29 @@ func (w *worker) tellXid(x topology.Xid) {
 // process watches itself and tells the parent, before each spec has ended.
 type selfWatch struct {
 	worker *worker
-	events *eventWatch
+	events *eventWatch // nil: there are none
 	log    *logWatch
 	idle   func() bool // the log has been read to its end
 }
+
+// selfPatience is how long a process waits for NVML to take it as a watcher of
+// its own. A call that hangs is the monitor's trouble, and no spec's.
+const selfPatience = time.Second
 
 func (w *worker) watchSelf(bundle *cuda.Bundle, node *topology.Node) *selfWatch {
 	if !bundle.Private {
 		return nil
 	}
 	s := &selfWatch{worker: w, idle: func() bool { return true }}
-	s.events, _ = watchEvents(bundle.NVML, node, func(string, topology.Call) {}) // the monitor says what is wrong with it
+	watched := make(chan *eventWatch, 1)
+	go func() {
+		events, _ := watchEvents(bundle.NVML, node, func(string, topology.Call) {}) // the monitor says what is wrong with it
+		watched <- events
+	}()
+	select {
+	case s.events = <-watched:
+	case <-time.After(selfPatience):
+	}
 	var err error
 	if s.log, err = watchLog(bundle.Host); err != nil {
 		return s

@@ -15,6 +15,10 @@ import (
 // doing: the driver's report goes through an interrupt and two processes.
 const aftermath = 500 * time.Millisecond
 
+// readyWithin is how long what the monitor sees is waited for. NVML takes a
+// second to start where nobody keeps the driver loaded.
+const readyWithin = 10 * time.Second
+
 // witness is what the supervisor knows of what others see of the GPUs.
 type witness struct {
 	log     *logWatch // nil: the kernel log cannot be read
@@ -114,7 +118,7 @@ func (s *supervisor) lull(ctx context.Context) {
 	if s.monitor == nil && s.log == nil {
 		return
 	}
-	quiet, late := time.Now(), time.Now().Add(s.waits.quiet)
+	quiet, late := time.Now(), time.Now().Add(min(s.waits.quiet, readyWithin))
 	if !s.simulated { // there, a child told of all before its spec ended
 		quiet = quiet.Add(aftermath)
 	}

@@ -261,6 +261,11 @@ func TestChecksOfTheWholeRunAreNotGivenUp(t *testing.T) {
 	for range subjectLimit {
 		tr.crashed(gpu(0))
 	}
+	tr.crashed(gpu(2))
+	tr.hung(ordered(2, 3))
+	if got := tr.unusable(); !slices.Equal(got, []int{0, 1}) {
+		t.Errorf("unusable %v, want 0 and 1", got)
+	}
 	last := &fixtures.Check{ID: "a/b", Needs: fixtures.NVML, Last: true}
 	for _, slot := range []int{0, 1} {
 		if o, decided := tr.verdict(fixtures.Spec{Check: last, Subject: gpu(slot)}); decided {

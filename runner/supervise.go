@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/peerproof/peerproof/fixtures"
@@ -147,7 +145,7 @@ func (s *supervisor) start(places []int, slots []int) *watch {
 	t := s.task
 	t.Kind, t.Plan, t.Earlier, t.Visible = taskSpecs, batches(specs), s.earlier(specs), slots
 	if len(specs) > 0 && specs[0].Check.Last {
-		t.Xids, t.XidSources, t.GivenUp = s.xids, &s.sources, slices.Sorted(maps.Keys(s.trouble.givenUp))
+		t.Xids, t.XidSources, t.GivenUp = s.xids, &s.sources, s.trouble.unusable()
 	}
 	var env []string
 	inventory := s.inventory

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -75,6 +76,18 @@ func (t *trouble) giveUp(slot int, why string) (notes []string) {
 	}
 	t.givenUp[slot] = why
 	return []string{fmt.Sprintf("%s is given up: %s", topology.SlotName(slot), why)}
+}
+
+// unusable are the slots on which nothing should be run any more.
+func (t *trouble) unusable() []int {
+	slots := slices.Collect(maps.Keys(t.givenUp))
+	for subject, n := range t.count {
+		if gpus := subject.GPUs(); n >= subjectLimit && len(gpus) == 1 {
+			slots = append(slots, gpus[0])
+		}
+	}
+	slices.Sort(slots)
+	return slices.Compact(slots)
 }
 
 // lostGPU finds the GPU that an outcome of code gpu-lost is about.
