@@ -29,7 +29,7 @@ test: ## everything that needs no GPU, race detector on
 	$(GO) test -race ./...
 
 conformance: bin/peerproof ## the main job: a real GPU where there is one, else a simulated node
-	@if [ -e /dev/nvidia0 ] || [ -e /dev/nvidiactl ]; then \
+	@if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then \
 		echo "make conformance: testing the real GPUs of this machine"; \
 		case $$(ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l) in 1) loop=--loopback;; esac; \
 		bin/peerproof run $$loop --out $(OUT); \

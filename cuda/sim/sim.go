@@ -45,7 +45,7 @@ func Load(nameOrFile string) (*File, error) {
 	if data, err := embedded.ReadFile("nodes/" + nameOrFile + ".yaml"); err == nil {
 		return Parse(nameOrFile, data)
 	}
-	data, err := os.ReadFile(nameOrFile)
+	data, err := readFile(nameOrFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &FileError{File: nameOrFile, Problem: fmt.Sprintf(
@@ -58,6 +58,21 @@ func Load(nameOrFile string) (*File, error) {
 		return nil, &FileError{File: nameOrFile, Problem: fmt.Sprintf("cannot be read: %v", err)}
 	}
 	return Parse(nameOrFile, data)
+}
+
+// readFile reads a regular file that is not too large: a device or a pipe might
+// never end.
+func readFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%d bytes are more than the %d that a node file may have", info.Size(), maxFile)
+	}
+	return os.ReadFile(name)
 }
 
 // Text is the YAML that the file was read from: Parse makes the same File of

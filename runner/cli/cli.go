@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +41,9 @@ type app struct {
 
 // fail says on one line what went wrong, and returns the exit code for it.
 func (a *app) fail(err error) int {
+	if errors.Is(err, syscall.EPIPE) {
+		return a.exit // whoever read the output has seen enough
+	}
 	exit := runner.ExitInternal
 	var internal *runner.InternalError
 	if usage := (*runner.UsageError)(nil); errors.As(err, &usage) && !errors.As(err, &internal) {
@@ -80,6 +84,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 		}
 		return cmd.Help()
 	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.runCommand(), a.listCommand(), a.topoCommand(), a.profileCommand(), a.reportCommand(), a.versionCommand(), workerCommand())
 	return root

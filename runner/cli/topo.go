@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +60,10 @@ func (a *app) topo(cmd *cobra.Command, t *target, asJSON bool) error {
 	m := topo.Of(node, p)
 	if len(m.GPUs) == 0 {
 		a.exit = runner.ExitNothing
+		if !asJSON {
+			_, err = io.WriteString(a.stdout, "no GPU was found; peerproof topo --node hgx-h200-8 shows a simulated server\n")
+			return err
+		}
 	}
 	if asJSON {
 		return json.NewEncoder(a.stdout).Encode(m)

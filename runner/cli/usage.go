@@ -110,7 +110,7 @@ func distance(a, b string) int {
 // noArguments refuses words that are no flags.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s: unexpected argument %q; expected flags only, -k EXPR selects specs", cmd.CommandPath(), args[0])
+		return usagef("%s: unexpected argument %q; expected %s", cmd.CommandPath(), args[0], instead(cmd))
 	}
 	return nil
 }
@@ -157,4 +157,33 @@ func cause(err error) error {
 		return link.Err
 	}
 	return err
+}
+
+// instead is what a command takes in place of words.
+func instead(cmd *cobra.Command) string {
+	var below []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden && c.Name() != "help" {
+			below = append(below, c.Name())
+		}
+	}
+	switch {
+	case len(below) > 0:
+		return oneOf(below)
+	case cmd.Flags().Lookup("keyword") != nil:
+		return "flags only, -k EXPR selects specs"
+	default:
+		return "flags only"
+	}
+}
+
+// emptyFlag refuses a flag that names something and was given nothing, as an
+// empty shell variable does: the run would be another one than was meant.
+func emptyFlag(cmd *cobra.Command) error {
+	for _, name := range []string{"node", "profile", "resume", "from", "preset", "name"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return usagef("--%s: it is empty; expected %s", name, expected(f))
+		}
+	}
+	return nil
 }

@@ -12,12 +12,17 @@ var _ = fixtures.Specify("inventory/cuda-init", fixtures.Whole, Label("gate"),
 		switch {
 		case !open.OK():
 			fixtures.Error("blocked-by", "blocked by inventory/driver-match: %s", open)
+		case n.AllHidden() && start != nil && start.Code == noDevice:
+			fixtures.Skip("no-subjects", "every GPU is hidden from this run%s", hiddenGPUs(n))
 		case start.Hang:
 			fixtures.Error("hang", "cuInit did not return")
 		case !start.OK():
 			fixtures.FailWithHint("cuda-init-failed", initHint(start.Code, n), "%s", start)
 		}
 	}, fixtures.Needs())
+
+// noDevice is CUDA_ERROR_NO_DEVICE.
+const noDevice = 100
 
 // initHint names Fabric Manager only where the node has a fabric that it
 // would have to bring up.

@@ -19,6 +19,8 @@ var _ = fixtures.Specify("inventory/gpu-count", fixtures.Whole, Label("gate"),
 				"%d GPU(s) missing: %s", len(missing), strings.Join(missing, "; "))
 		case counted && expected != len(n.GPUs):
 			fixtures.Fail("missing-gpu", "the profile counts %d GPUs, the node has %d%s", expected, len(n.GPUs), hiddenGPUs(n))
+		case n.AllHidden():
+			fixtures.Skip("no-profile", "no GPU is left to test, and no profile says how many there should be%s", hiddenGPUs(n))
 		case !n.Driver.NVMLInit.OK():
 			fixtures.Error("blocked-by", "blocked by inventory/driver-match: NVML could not be asked for its GPUs")
 		case !n.Driver.CUDAInit.OK():
