@@ -36,26 +36,33 @@ var pairFaults = []fault{
 
 	{spec: "ordering/message-passing[gpu0->gpu1]", want: "fail forbidden-outcome", keys: "{kind: reordered, pair: [0, 1]}"},
 	{spec: "ordering/store-buffering[gpu0-gpu1]", want: "fail forbidden-outcome", keys: "{kind: no-progress, pair: [1, 0]}"},
+	// Of the two ways to lay out the test, in this one alone gpu0 loads from gpu1.
+	{spec: "ordering/store-buffering[gpu0-gpu1]", want: "fail forbidden-outcome", keys: "{kind: corrupt, pair: [0, 1], engine: sm-read, offset: 262144, bit: 0}"},
 	{spec: "ordering/load-buffering[gpu0-gpu1]", want: "fail forbidden-outcome", keys: "{kind: corrupt, pair: [0, 1], engine: sm-read, offset: 20, bit: 0}"},
 	{spec: "ordering/flag-pingpong[gpu0-gpu1]", want: "fail no-progress", keys: "{kind: no-progress, pair: [0, 1]}"},
 	{spec: "ordering/flag-pingpong[gpu0-gpu1]", want: "fail no-progress", keys: "{kind: invisible-until-exit, pair: [1, 0]}"},
 
 	{spec: "transfer/copy-2d[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: ce, offset: 753664, bit: 1}"},
 	{spec: "transfer/copy-bidirectional[gpu0-gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [1, 0], engine: ce, offset: 1048575, bit: 1}"},
+	{spec: "transfer/copy-bidirectional[gpu0-gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: ce, offset: 1048575, bit: 1}"},
 	{spec: "transfer/copy-graph[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: stale, pair: [0, 1], engine: ce, offset: 1044480}"},
 	{spec: "transfer/all-pairs", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [3, 1], engine: ce, offset: 1048575, bit: 1}"},
 
 	{spec: "bandwidth/bidirectional-ce[gpu0-gpu1]", want: "fail below-floor", keys: "{kind: slow, pair: [1, 0], engine: ce, factor: 0.7, when: bidirectional}"},
 	{spec: "bandwidth/bidirectional-ce[gpu0-gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [1, 0], engine: ce, offset: 1048575, bit: 1}"},
+	{spec: "bandwidth/bidirectional-ce[gpu0-gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: ce, offset: 1048575, bit: 1}"},
 	{spec: "bandwidth/bidirectional-sm[gpu0-gpu1]", want: "fail below-floor", keys: "{kind: slow, pair: [0, 1], engine: sm, factor: 0.5, when: bidirectional}"},
 	{spec: "bandwidth/peer-beats-staged[gpu0->gpu1]", want: "fail slower-than-staged", keys: "{kind: staged-faster, pair: [0, 1], factor: 1.2}"},
 	{spec: "bandwidth/concurrent", want: "fail contention", keys: "{kind: slow, pair: [2, 1], engine: ce, factor: 0.7, when: concurrent}"},
 	{spec: "bandwidth/concurrent", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [2, 1], engine: ce, offset: 1048575, bit: 1}"},
+	{spec: "bandwidth/concurrent", want: "pass", keys: "{kind: no-access, pair: [0, 1], both: true}"}, // the others are measured
 	{spec: "bandwidth/all-to-one[gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [3, 1], engine: ce-write, offset: 1000000, bit: 1}"},
 	{spec: "bandwidth/all-to-one[gpu1]", want: "fail below-floor", keys: "{kind: slow, pair: [3, 1], engine: ce-write, factor: 0.05, when: always}", env: inAndOut},
 	{spec: "bandwidth/one-to-all[gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [3, 1], engine: ce-read, offset: 1000000, bit: 1}"},
 	{spec: "bandwidth/one-to-all[gpu1]", want: "fail below-floor", keys: "{kind: slow, pair: [3, 1], engine: ce-read, factor: 0.05, when: always}", env: inAndOut},
 	{spec: "bandwidth/host-bidirectional[gpu1]", want: "fail below-floor", node: pcie, keys: "{kind: pcie-link, gpu: 1, idle: {gen: 3, width: 16}, loaded: {gen: 3, width: 16}}"},
+	{spec: "bandwidth/host-bidirectional[gpu1]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, gpu: 1, offset: 262144, bit: 1}"},  // on its way down
+	{spec: "bandwidth/host-bidirectional[gpu1]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, gpu: 1, offset: 1310720, bit: 1}"}, // and up
 	{spec: "bandwidth/size-curve[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: ce, offset: 1048575, bit: 1}"},
 
 	{spec: "latency/chase[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: sm-read, offset: 0, bit: 7}"},
