@@ -133,7 +133,7 @@ func TestSightedNamesWhoUsesTheGPU(t *testing.T) {
 		for _, i := range c.running {
 			s.live[&child{}] = &watch{running: i}
 		}
-		s.witness.ended = c.ended
+		s.ended = c.ended
 		s.sighted(topology.Xid{BusID: c.bus, Code: 31})
 		if got := s.xids[0]; !slices.Equal(got.Specs, c.want) || got.Provoked != c.provoked {
 			t.Errorf("%s: %+v, want %v", name, got, c.want)
