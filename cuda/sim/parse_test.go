@@ -250,8 +250,9 @@ func TestLoad(t *testing.T) {
 	}
 	for path, says := range map[string]string{
 		"no-such-node": "embedded are ",
-		dir:            "cannot be read: is a directory",
-		large:          "too much",
+		dir:            "cannot be read: it is no regular file",
+		"/dev/zero":    "cannot be read: it is no regular file",
+		large:          "are more than the 65536 that a node file may have",
 	} {
 		_, err := Load(path)
 		var e *FileError
