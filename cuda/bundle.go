@@ -23,6 +23,9 @@ type Bundle struct {
 	// Annotate tells a simulated node which spec is about to run, also one that
 	// does not use CUDA; nil where nobody wants to know.
 	Annotate func(spec string)
+	// Clock is the time that has passed for the caller, in seconds from any
+	// moment on: a simulated node's is virtual. nil is the real one.
+	Clock func() float64
 	// Private says that NVML's events and the kernel log tell of what this
 	// process did alone, so that no other process can watch them for it.
 	Private bool

@@ -43,7 +43,7 @@ func (f *File) Open(history History) *cuda.Bundle {
 	}
 	p.join()
 	p.show(history.Visible)
-	return &cuda.Bundle{OpenCUDA: p.openCUDA, NVML: &library{p: p}, OpenNCCL: p.openNCCL, Annotate: p.annotate, Private: true, Host: p.host()}
+	return &cuda.Bundle{OpenCUDA: p.openCUDA, NVML: &library{p: p}, OpenNCCL: p.openNCCL, Annotate: p.annotate, Clock: p.clock, Private: true, Host: p.host()}
 }
 
 // process is what the libraries hold in one process, and the node below it.

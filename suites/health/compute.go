@@ -12,7 +12,7 @@ import (
 var _ = fixtures.Specify("health/compute", fixtures.GPUs, Label("data"),
 	"products are right under sustained load", func(g *fixtures.GPU) {
 		By("multiplying on " + g.String() + " and checking every result")
-		products := g.Strain().Products
+		products := g.Load().Products
 		for _, p := range products {
 			g.Record(p.Kind+" under load", p.TFLOPS(), "TFLOPS")
 		}
