@@ -116,11 +116,17 @@ func (f fault) file(faulty bool) string {
 	return "version: 1\nname: fault\n" + node
 }
 
-func TestEveryCheckTurnsRed(t *testing.T) {
+// build makes the real binary.
+func build(t *testing.T) string {
 	binary := filepath.Join(t.TempDir(), "peerproof")
 	if out, err := exec.Command("go", "build", "-o", binary, "github.com/peerproof/peerproof/cmd/peerproof").CombinedOutput(); err != nil {
 		t.Fatalf("building peerproof: %v\n%s", err, out)
 	}
+	return binary
+}
+
+func TestEveryCheckTurnsRed(t *testing.T) {
+	binary := build(t)
 	covered := map[string]bool{}
 	for i, f := range faults {
 		check, _, _ := strings.Cut(f.spec, "[")

@@ -29,6 +29,8 @@ var pairFaults = []fault{
 	{spec: "dereference/vmm[gpu0->gpu1]", want: "fail not-visible-to-owner", keys: "{kind: private-mirror, pair: [0, 1]}"},
 	{spec: "dereference/pool[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: sm-write, offset: 1048575, bit: 7}"},
 	{spec: "dereference/pool[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: stale, pair: [0, 1], engine: sm-read, offset: 4096}"},
+	// What another pair left in the same buffer does not pass for what arrived.
+	{spec: "dereference/pool[gpu0->gpu2]", also: "dereference/pool[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: stale, pair: [0, 2], engine: sm-read, offset: 4096}"},
 	{spec: "dereference/ipc[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: sm-read, offset: 1048575, bit: 7}"},
 	{spec: "dereference/ipc[gpu0->gpu1]", want: "fail not-visible-to-owner", keys: "{kind: stale, pair: [0, 1], engine: sm-write, offset: 4096}"},
 	{spec: "dereference/ipc[gpu0->gpu1]", want: "error crash", keys: "{kind: crash, gpu: 1, engine: sm-write, signal: SEGV}"}, // of the owner's process
@@ -43,9 +45,11 @@ var pairFaults = []fault{
 	{spec: "ordering/flag-pingpong[gpu0-gpu1]", want: "fail no-progress", keys: "{kind: invisible-until-exit, pair: [1, 0]}"},
 
 	{spec: "transfer/copy-2d[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: ce, offset: 753664, bit: 1}"},
+	{spec: "transfer/copy-2d[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, gpu: 1, offset: 66056, bit: 1}"}, // between two rows
 	{spec: "transfer/copy-bidirectional[gpu0-gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [1, 0], engine: ce, offset: 1048575, bit: 1}"},
 	{spec: "transfer/copy-bidirectional[gpu0-gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: ce, offset: 1048575, bit: 1}"},
 	{spec: "transfer/copy-graph[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: stale, pair: [0, 1], engine: ce, offset: 1044480}"},
+	{spec: "transfer/copy-graph[gpu1->gpu2]", also: "transfer/copy-graph[gpu0->gpu2]", want: "fail data-mismatch", keys: "{kind: stale, pair: [1, 2], engine: ce, offset: 4096}"},
 	{spec: "transfer/all-pairs", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [3, 1], engine: ce, offset: 1048575, bit: 1}"},
 
 	{spec: "bandwidth/bidirectional-ce[gpu0-gpu1]", want: "fail below-floor", keys: "{kind: slow, pair: [1, 0], engine: ce, factor: 0.7, when: bidirectional}"},
