@@ -162,6 +162,7 @@ func (b *builder) settle() {
 	r.Run.Simulated, r.Run.Loopback = b.run.Simulated, b.run.Loopback
 	r.Run.Node, r.Run.Profile = b.run.Node, b.run.Profile
 	r.Run.Ended = b.last
+	r.Node, r.ProfileText, r.NodeText = b.node, b.run.ProfileText, b.run.NodeText
 	if b.node != nil {
 		r.Run.Serial = b.node.Host.Serial
 		for i := range b.node.GPUs {

@@ -6,6 +6,7 @@ package report
 import (
 	"time"
 
+	"github.com/peerproof/peerproof/fixtures/topology"
 	"github.com/peerproof/peerproof/fixtures/verdict"
 )
 
@@ -25,6 +26,12 @@ type Results struct {
 	// hash chain is broken. Absent where nothing is.
 	Warnings []string `json:"warnings,omitempty"`
 	GPUs     []GPU    `json:"gpus"`
+	// Node is the inventory, which is a document of its own (node.json); nil
+	// where discovery did not come to its end.
+	Node *topology.Node `json:"-"`
+	// ProfileText and NodeText are the YAML that the run was given; "" for none.
+	ProfileText string `json:"-"`
+	NodeText    string `json:"-"`
 	// Specs stand in the order of the plan. The field is the last one, so
 	// that WriteJSON can write it piece by piece.
 	Specs []Spec `json:"specs"`
@@ -134,6 +141,27 @@ type Spec struct {
 	Subject      *Subject              `json:"subject,omitempty"`
 	Path         string                `json:"path,omitempty"` // path class of a pair
 	Measurements []verdict.Measurement `json:"measurements,omitempty"`
+	// Waiver covers the failure; set exactly where the verdict is waived, whose
+	// code and message are then those of what was waived.
+	Waiver *Waiver `json:"waiver,omitempty"`
+	// Attempts are all runs of a spec that was repeated, in order, the first
+	// one too; absent where it ran once.
+	Attempts []Attempt `json:"attempts,omitempty"`
+}
+
+// Waiver is an entry of the profile that excuses a failure.
+type Waiver struct {
+	Spec    string `json:"spec"` // pattern of ids, as the profile has it
+	Reason  string `json:"reason"`
+	Owner   string `json:"owner"`
+	Expires string `json:"expires"` // the last day on which it holds, as 2027-01-31
+}
+
+// Attempt is one run of a spec that was repeated.
+type Attempt struct {
+	Verdict verdict.Verdict `json:"verdict"`
+	Code    string          `json:"code,omitempty"`
+	Message string          `json:"message,omitempty"`
 }
 
 // Check is the id of the spec's check: what stands before the bracket.
