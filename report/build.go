@@ -138,6 +138,7 @@ func (b *builder) end(i int, e *journal.Event) {
 	s := &b.results.Specs[i]
 	s.Verdict, s.Code = verdict.Verdict(b.word(string(e.Outcome.Verdict))), b.word(e.Outcome.Code)
 	s.Message, s.Hint = e.Outcome.Message, b.word(e.Outcome.Hint)
+	s.Waiver = e.Outcome.Waiver
 	s.Duration = e.Seconds
 	if s.Started.IsZero() && e.Outcome.Code != verdict.NotRun {
 		s.Started = e.Time // settled from the inventory, without running
@@ -195,6 +196,7 @@ func (b *builder) settle() {
 			"the journal has no end: the run was cut off, by a power cut or a kill; %d of %d specs have no verdict of their own and are not-run. Go on with run --resume",
 			open, len(r.Specs)))
 	}
+	b.waivers()
 	if b.strange > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d events name specs that are not in the journal's plan; they are left out", b.strange))
 	}

@@ -150,12 +150,7 @@ type Spec struct {
 }
 
 // Waiver is an entry of the profile that excuses a failure.
-type Waiver struct {
-	Spec    string `json:"spec"` // pattern of ids, as the profile has it
-	Reason  string `json:"reason"`
-	Owner   string `json:"owner"`
-	Expires string `json:"expires"` // the last day on which it holds, as 2027-01-31
-}
+type Waiver = verdict.Waiver
 
 // Attempt is one run of a spec that was repeated.
 type Attempt struct {

@@ -10,8 +10,11 @@ import (
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
-// requirer says whether the profile requires a spec.
-type requirer interface{ Requires(specID string) bool }
+// expectations is what the ledger asks of a profile.
+type expectations interface {
+	Requires(specID string) bool
+	Waive(specID, code string, began time.Time) (verdict.Waiver, bool)
+}
 
 // patience is how long the parent waits.
 type patience struct {
@@ -29,7 +32,8 @@ var usualPatience = patience{spec: 30 * time.Second, quiet: 30 * time.Second, re
 type ledger struct {
 	journal *journal.Writer // nil: nothing is kept
 	observe func(journal.Event)
-	profile requirer
+	profile expectations
+	began   time.Time // of the run, by which waivers expire
 	maxFail int
 	waits   patience
 
@@ -118,7 +122,7 @@ func (l *ledger) end(i int, o verdict.Outcome, took time.Duration) {
 		return // the first one counts
 	}
 	s := l.plan[i]
-	o = l.required(s, o)
+	o = l.waived(s, l.required(s, o))
 	l.write(journal.Event{Type: journal.TypeEnd, Spec: s.ID(), Outcome: &o, Seconds: took.Seconds()})
 	l.take(i, o)
 	for _, n := range l.trouble.ended(s, o) {
@@ -135,7 +139,8 @@ func (l *ledger) take(i int, o verdict.Outcome) {
 		l.failures++
 	}
 	if l.inputs[s.Check.ID] {
-		l.records[s.ID()] = fixtures.Record{Outcome: o, Measurements: l.measured[i]}
+		// A waiver excuses the spec; it does not mend what others judge.
+		l.records[s.ID()] = fixtures.Record{Outcome: o.Unwaived(), Measurements: l.measured[i]}
 		delete(l.measured, i)
 	}
 }
@@ -147,6 +152,17 @@ func (l *ledger) required(s fixtures.Spec, o verdict.Outcome) verdict.Outcome {
 			Verdict: verdict.Fail, Code: verdict.RequiredSkip, Hint: o.Hint,
 			Message: fmt.Sprintf("the profile requires it, and it was skipped as %s: %s", o.Code, o.Message),
 		}
+	}
+	return o
+}
+
+// waived has the profile's waivers excuse a failure.
+func (l *ledger) waived(s fixtures.Spec, o verdict.Outcome) verdict.Outcome {
+	if l.profile == nil || o.Verdict != verdict.Fail && o.Verdict != verdict.Error {
+		return o
+	}
+	if w, ok := l.profile.Waive(s.ID(), o.Code, l.began); ok {
+		return o.Waive(w)
 	}
 	return o
 }
@@ -201,11 +217,14 @@ func (l *ledger) before(i int) {
 	}
 }
 
-// rest ends every spec that has no verdict as not-run.
+// rest ends every spec that has no verdict as not-run. No waiver covers that:
+// nothing is known of such a spec.
 func (l *ledger) rest(reason string) {
-	for i := range l.plan {
+	for i, s := range l.plan {
 		if l.verdicts[i] == "" {
-			l.end(i, verdict.Errorf(verdict.NotRun, "%s", reason), 0)
+			o := verdict.Errorf(verdict.NotRun, "%s", reason)
+			l.write(journal.Event{Type: journal.TypeEnd, Spec: s.ID(), Outcome: &o})
+			l.take(i, o)
 		}
 	}
 }

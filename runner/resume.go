@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/topology"
@@ -17,6 +18,7 @@ import (
 // past is what the journal of an interrupted run tells.
 type past struct {
 	run      *journal.Run
+	began    time.Time
 	node     *topology.Node
 	checks   []journal.Check
 	ends     []pastEnd
@@ -42,7 +44,7 @@ func newPast() *past {
 func (p *past) take(e journal.Event) error {
 	switch e.Type {
 	case journal.TypeRun:
-		p.run = e.Run
+		p.run, p.began = e.Run, e.Time
 	case journal.TypeNode:
 		p.node = e.Node
 	case journal.TypeCheck:
@@ -118,6 +120,7 @@ func (r *run) resume() error {
 	p.cutOff()
 	r.past = p
 	r.ledger = newLedger(w, r.options.Observe)
+	r.ledger.began = p.began
 	r.ledger.write(journal.Event{Type: journal.TypeResume, Text: "by " + r.options.Tool})
 	return nil
 }

@@ -182,6 +182,7 @@ func prepare(o Options) (*run, error) {
 		return nil, &UsageError{err}
 	}
 	r.ledger = newLedger(w, o.Observe)
+	r.ledger.began = first.Time
 	if o.Observe != nil {
 		o.Observe(first)
 	}

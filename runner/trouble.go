@@ -95,7 +95,7 @@ var lostGPU = regexp.MustCompile(`\bgpu([0-9]+) is lost\b`)
 
 // ended takes note of how a spec ended, and says what follows from it.
 func (t *trouble) ended(s fixtures.Spec, o verdict.Outcome) (notes []string) {
-	bad := o.Verdict == verdict.Fail || o.Verdict == verdict.Error
+	bad := o.Bad() // a waiver excuses it, and mends nothing
 	if s.Check.Proves != 0 && bad {
 		t.blockers = append(t.blockers, blocker{s.Check.Proves, s.Subject, s.ID(), o.Code})
 	}

@@ -204,7 +204,7 @@ func (d *document) testcase(s *report.Spec, area string) testcase {
 		result.Type = report.Line(s.Code)
 		c.Error = result
 	case verdict.Waived:
-		result.Message = report.Cut("waived: "+report.Line(s.Code+": "+s.Message), maxMessage, "…")
+		result.Message = report.Cut("waived: "+excuse(s)+report.Line(s.Code+": "+s.Message), maxMessage, "…")
 		c.Skipped = result
 	default:
 		result.Message = report.Cut(report.Line(s.Code+": "+s.Message), maxMessage, "…")

@@ -160,6 +160,43 @@ func TestProperties(t *testing.T) {
 	}
 }
 
+func TestWaived(t *testing.T) {
+	r := broken(t)
+	s := &r.Specs[len(r.Specs)-2]
+	s.Message = "41 GB/s is below the floor"
+	s.Waiver = &report.Waiver{Spec: "bandwidth/*[gpu2->*]", Reason: "riser\x1b[2J on order", Owner: "the lab", Expires: "2026-03-01"}
+	var suites library.Testsuites
+	text := write(t, r)
+	if err := xml.Unmarshal(text, &suites); err != nil {
+		t.Fatal(err)
+	}
+	c := suites.Suites[3].Testcases[5]
+	if c.Failure != nil || c.Error != nil || c.Skipped == nil {
+		t.Fatalf("%s is %+v", c.Name, c)
+	}
+	if want := "waived: until 2026-03-01, the lab: riser on order; below-floor: 41 GB/s is below the floor"; c.Skipped.Message != want {
+		t.Errorf("message %q", c.Skipped.Message)
+	}
+	for _, want := range []string{"waived below-floor, 41 GB/s (floor 44.1, theory 63): 41 GB/s is below", "waived until 2026-03-01, the lab: riser on order\n", "waived by the pattern: bandwidth/*[gpu2->*]\n"} {
+		if !strings.Contains(c.Skipped.Data, want) {
+			t.Errorf("the text lacks %q:\n%s", want, c.Skipped.Data)
+		}
+	}
+	got := map[string]string{}
+	for _, p := range read(t, text)[3].Cases[5].Properties {
+		if strings.HasPrefix(p.Name, "waive") {
+			got[p.Name] = p.Value
+		}
+	}
+	want := map[string]string{
+		"waived": "41 GB/s is below the floor", "waiver.spec": "bandwidth/*[gpu2->*]", "waiver.reason": "riser on order",
+		"waiver.owner": "the lab", "waiver.expires": "2026-03-01",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("properties (-want +got):\n%s", diff)
+	}
+}
+
 // walk reads XML strictly, character by character where it matters.
 func walk(text []byte) error {
 	if i := bytes.IndexFunc(text, func(r rune) bool {
@@ -233,6 +270,9 @@ func TestHostileText(t *testing.T) {
 				Subject: &report.Subject{GPU: "gpu0"}, Duration: rapid.Float64Range(0, 1e9).Draw(rt, "duration"),
 				Measurements: []verdict.Measurement{{Name: draw("name"), Unit: draw("unit"), Value: rapid.Float64().Draw(rt, "value"), Samples: make([]float64, 500)}},
 			}},
+		}
+		if v == verdict.Waived {
+			r.Specs[0].Waiver = &report.Waiver{Spec: draw("pattern"), Reason: draw("reason"), Owner: draw("owner"), Expires: draw("expires")}
 		}
 		r.Counts.Add(v)
 		got := write(rt, r)

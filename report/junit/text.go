@@ -26,6 +26,12 @@ func (d *document) properties(s *report.Spec) *[]junit.Property {
 	if s.Verdict == verdict.Waived {
 		add("waived", s.Message)
 	}
+	if w := s.Waiver; w != nil {
+		add("waiver.spec", w.Spec)
+		add("waiver.reason", w.Reason)
+		add("waiver.owner", w.Owner)
+		add("waiver.expires", w.Expires)
+	}
 	for _, slot := range s.Subject.Slots() {
 		if g := d.gpus[slot]; g != nil {
 			add(slot+".bus_id", g.BusID)
@@ -56,6 +62,14 @@ func (d *document) properties(s *report.Spec) *[]junit.Property {
 	return &all
 }
 
+// excuse is what stands of a waiver in the message of its case.
+func excuse(s *report.Spec) string {
+	if s.Waiver == nil {
+		return ""
+	}
+	return report.Cut(report.Excuse(s.Waiver), maxMessage/2, "…") + "; "
+}
+
 // text is the body of a case that did not pass. The first line holds verdict
 // and number, since some readers show no more; what may be long comes last.
 func (d *document) text(s *report.Spec, limit int) string {
@@ -72,6 +86,10 @@ func (d *document) text(s *report.Spec, limit int) string {
 	}
 	if d.results.Run.Loopback {
 		line("", "LOOPBACK: each GPU was its own peer")
+	}
+	if s.Waiver != nil {
+		line("waived ", report.Excuse(s.Waiver))
+		line("waived by the pattern: ", s.Waiver.Spec)
 	}
 	line("requirement: ", s.Text)
 	line("hint: ", s.Hint)

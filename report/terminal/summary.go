@@ -88,8 +88,11 @@ func group(specs []report.Spec) []*alike {
 			continue
 		}
 		k := kind{check: s.Check(), code: s.Code, verdict: s.Verdict}
-		if following(s.Code) {
+		switch {
+		case following(s.Code):
 			k.cause = s.Message
+		case s.Waiver != nil:
+			k.cause = report.Excuse(s.Waiver)
 		}
 		if g := known[k]; g != nil {
 			g.others = append(g.others, s)
@@ -163,8 +166,9 @@ func names(specs []*report.Spec) string {
 	return strings.Join(all, ", ")
 }
 
-// briefly writes a line for each code of a verdict, of those that follow from
-// other failures a line for each cause: what was not tested must not go unseen.
+// briefly writes a line for each code of a verdict, of what is waived one for
+// each waiver, of those that follow from other failures one for each cause:
+// what was not tested must not go unseen.
 func (s *summary) briefly(groups []*alike, v verdict.Verdict, follow bool) {
 	type kind struct{ code, cause string }
 	type line struct {
@@ -180,12 +184,17 @@ func (s *summary) briefly(groups []*alike, v verdict.Verdict, follow bool) {
 			continue
 		}
 		k := kind{code: g.first.Code}
-		if follow {
-			k.cause = g.first.Message
+		why := g.first.Message
+		switch {
+		case follow:
+			k.cause = why
+		case g.first.Waiver != nil:
+			why = report.Excuse(g.first.Waiver)
+			k.cause = why
 		}
 		c := known[k]
 		if c == nil {
-			c = &line{kind: k, why: g.first.Message}
+			c = &line{kind: k, why: why}
 			known[k] = c
 			all = append(all, c)
 		}

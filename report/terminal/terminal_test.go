@@ -217,6 +217,33 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// Each waiver has a line with what it excuses.
+func TestSummaryOfWaivers(t *testing.T) {
+	cable := &report.Waiver{Spec: "link/*", Reason: "cable on order", Owner: "ops", Expires: "2027-01-31"}
+	known := &report.Waiver{Spec: "bandwidth/*", Reason: "known", Owner: "the lab", Expires: "2027-02-28"}
+	spec := func(id, code string, w *report.Waiver) report.Spec {
+		return report.Spec{ID: id, Verdict: verdict.Waived, Code: code, Message: "no", Waiver: w}
+	}
+	r := &report.Results{Verdict: verdict.Pass, Specs: []report.Spec{
+		spec("link/nvlink-active[gpu0]", "links-down", cable), spec("link/nvlink-active[gpu1]", "links-down", cable),
+		spec("link/pcie-loaded[gpu0]", "pcie-downgraded", cable), spec("link/pcie-loaded[gpu1]", "pcie-downgraded", known),
+	}}
+	r.Counts.Waived = 4
+	var out bytes.Buffer
+	if err := Summary(&out, r, nil, Options{Width: 120}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"WAIVED links-down, 2 specs: link/nvlink-active (until 2027-01-31, ops: cable on order)\n",
+		"WAIVED pcie-downgraded, 1 spec: link/pcie-loaded (until 2027-01-31, ops: cable on order)\n",
+		"WAIVED pcie-downgraded, 1 spec: link/pcie-loaded (until 2027-02-28, the lab: known)\n",
+	} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("no line %s in\n%s", line, out.String())
+		}
+	}
+}
+
 func TestSummaryOfADamagedJournal(t *testing.T) {
 	text := sample.Broken().String()
 	lines := strings.SplitAfter(text, "\n")
@@ -250,6 +277,9 @@ func TestSummaryOfHostileText(t *testing.T) {
 				Subject:      &report.Subject{GPU: "gpu0"},
 				Measurements: []verdict.Measurement{{Name: draw("name"), Unit: draw("unit"), Value: 1}},
 			}},
+		}
+		if v == verdict.Waived {
+			r.Specs[0].Waiver = &report.Waiver{Spec: draw("pattern"), Reason: draw("reason"), Owner: draw("owner"), Expires: draw("expires")}
 		}
 		r.Counts.Add(v)
 		var out bytes.Buffer
