@@ -17,7 +17,8 @@ func (a *app) profileCommand() *cobra.Command {
 		Use:   "profile",
 		Short: "List, show and capture what servers should have",
 		Long: `A profile says what a server should have: its GPUs, links and paths, how near to
-the theory each path must come, and which checks must not be skipped.`,
+the theory each path must come, which checks must not be skipped, and which
+failures are excused until when.`,
 		Example: `  peerproof profile list
   peerproof profile show hgx-h200-8
   peerproof profile capture > my-server.yaml                     from this server
