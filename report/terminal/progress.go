@@ -245,7 +245,7 @@ func (p *Progress) end(e journal.Event) {
 
 // failure shows a failure at once, unless there were many like it.
 func (p *Progress) failure(s *report.Spec) {
-	if following(s.Code) { // the first of each cause is enough
+	if report.Follows(s.Code) { // the first of each cause is enough
 		cause := [2]string{s.Message, s.Code}
 		if p.alike[cause]++; p.alike[cause] == 1 && len(p.alike) <= maxKinds {
 			p.say(p.specLine(s))
@@ -261,9 +261,6 @@ func (p *Progress) failure(s *report.Spec) {
 		p.say(wrap("       ", 7, p.o.width(), "further "+s.Check()+" with "+s.Code+" are only counted here, the summary has them"))
 	}
 }
-
-// following says that a code only tells of another failure.
-func following(code string) bool { return code == verdict.BlockedBy || code == verdict.NotRun }
 
 // specLine is a spec's outcome, wrapped.
 func (p *Progress) specLine(s *report.Spec) string {

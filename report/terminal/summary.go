@@ -29,7 +29,7 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	groups := group(r.Specs)
 	for _, v := range []verdict.Verdict{verdict.Fail, verdict.Error} {
 		for _, g := range groups {
-			if g.first.Verdict == v && !following(g.first.Code) {
+			if g.first.Verdict == v && !report.Follows(g.first.Code) {
 				s.group(g)
 			}
 		}
@@ -89,7 +89,7 @@ func group(specs []report.Spec) []*alike {
 		}
 		k := kind{check: s.Check(), code: s.Code, verdict: s.Verdict}
 		switch {
-		case following(s.Code):
+		case report.Follows(s.Code):
 			k.cause = s.Message
 		case s.Waiver != nil:
 			k.cause = report.Excuse(s.Waiver)
@@ -180,7 +180,7 @@ func (s *summary) briefly(groups []*alike, v verdict.Verdict, follow bool) {
 	var all []*line
 	known := map[kind]*line{}
 	for _, g := range groups {
-		if g.first.Verdict != v || following(g.first.Code) != follow {
+		if g.first.Verdict != v || report.Follows(g.first.Code) != follow {
 			continue
 		}
 		k := kind{code: g.first.Code}

@@ -108,15 +108,20 @@ func replay(dir string, fn func(journal.Event)) error {
 }
 
 func (a *app) reportCommand() *cobra.Command {
-	var quiet bool
+	var quiet, reason bool
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Build the reports of a run again from its journal",
 		Long: `Report builds results.json and junit.xml of the run in folder DIR again, from
 journal.jsonl alone. It works after a power cut too: specs without a verdict are
 then errors, not-run. It exits with 0 when the reports are written, whatever the
-verdict is.`,
-		Example: `  peerproof report peerproof-node17-20260203-040506`,
+verdict is.
+
+With --reason it writes no file and prints one line instead: verdict, code, id
+and serial number of the spec to look at first. A scheduler can keep it as the
+reason why a node was taken out of service.`,
+		Example: `  peerproof report peerproof-node17-20260203-040506
+  peerproof report peerproof-node17-20260203-040506 --reason`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("%s: %d arguments; expected one, the folder that a run left", cmd.CommandPath(), len(args))
@@ -124,12 +129,31 @@ verdict is.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if quiet && reason {
+				return usagef("-q with --reason: expected one of them, they exclude each other")
+			}
+			if reason {
+				return a.reason(args[0])
+			}
 			return a.report(args[0], quiet)
 		},
 	}
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing")
 	expect(cmd.Flags(), "quiet", "true or false")
+	cmd.Flags().BoolVar(&reason, "reason", false, "print one line that says why, and write nothing")
+	expect(cmd.Flags(), "reason", "true or false")
 	return cmd
+}
+
+// reason prints the line that is kept beside a node.
+func (a *app) reason(dir string) error {
+	beFrugal()
+	r, err := results(dir)
+	if err != nil {
+		return usagef("report %s: %w", dir, err)
+	}
+	_, err = fmt.Fprintln(a.stdout, report.Reason(r))
+	return err
 }
 
 func (a *app) report(dir string, quiet bool) error {

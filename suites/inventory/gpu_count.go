@@ -64,7 +64,11 @@ func missingGPUs(n *fixtures.Node) []string {
 
 func missingHint(n *fixtures.Node) string {
 	if _, counted := n.Profile().GPUCount(); counted && len(n.Hidden) > 0 {
-		return "the GPUs are there and were withheld from this run: run it without " + n.Hidden[0].Reason
+		const withheld = "the GPUs are there and were withheld from this run: "
+		if n.Hidden[0].Reason == "container" {
+			return withheld + "give the container all of them (in a pod, request as many nvidia.com/gpu as the server has), or hold it to no profile"
+		}
+		return withheld + "run it without " + n.Hidden[0].Reason
 	}
 	return "look for the GPU's bus id in the kernel log (fallen off the bus, Xid 79), then power-cycle the server and reseat that GPU"
 }
