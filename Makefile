@@ -13,7 +13,7 @@ LDFLAGS   = -X github.com/peerproof/peerproof/runner/cli.Version=$(VERSION)
 SIMULATED ?= hgx-h200-8
 OUT       ?= peerproof-conformance-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: help build test conformance generate lint bench soak-healthy fuzz clean
+.PHONY: help build test conformance generate docs lint bench soak-healthy fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ conformance: bin/peerproof ## the main job: a real GPU where there is one, else 
 
 generate: ## rebuild the kernels' PTX (needs clang-19)
 	CLANG=$(CLANG) $(GO) generate ./cuda/kernels
+
+docs: ## write docs/codes.md again from fixtures/codes
+	$(GO) generate ./fixtures/codes
 
 lint: ## golangci-lint, with the rules of .golangci.yml
 	golangci-lint run
