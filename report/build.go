@@ -23,6 +23,7 @@ func Build(r io.Reader) (*Results, error) {
 		results: &Results{Version: Version, GPUs: []GPU{}, Specs: []Spec{}},
 		index:   map[string]int{},
 		words:   map[string]string{},
+		repeats: map[int]*repeated{},
 	}
 	if err := b.read(r); err != nil {
 		return nil, err
@@ -43,6 +44,7 @@ type builder struct {
 	checks  []*journal.Check  // of the plan, until it is entered
 	index   map[string]int    // of a spec id in results.Specs
 	ended   []bool            // likewise by index
+	repeats map[int]*repeated // likewise
 	words   map[string]string // codes and names, each kept once
 	last    time.Time         // of the last event
 	strange int               // events of specs that no plan holds
@@ -64,20 +66,24 @@ func (b *builder) add(e *journal.Event) {
 			b.checks = append(b.checks, e.Check)
 		}
 	case journal.TypeStart:
-		if i, ok := b.spec(e.Spec); ok {
+		if i, ok := b.spec(e.Spec); ok && e.Attempt > 1 {
+			b.again(i, e)
+		} else if ok {
 			// A spec that runs again, after a resume, is judged anew.
 			s := &b.results.Specs[i]
 			s.Started, s.Measurements, b.ended[i] = e.Time, nil, false
 		}
 	case journal.TypeMeasure:
-		if i, ok := b.spec(e.Spec); ok && e.Measurement != nil {
-			m := *e.Measurement
-			m.Name, m.Unit, m.Basis = b.word(m.Name), b.word(m.Unit), b.word(m.Basis)
+		if i, ok := b.spec(e.Spec); ok && e.Attempt > 1 {
+			b.again(i, e)
+		} else if ok && e.Measurement != nil {
 			s := &b.results.Specs[i]
-			s.Measurements = append(s.Measurements, m)
+			s.Measurements = append(s.Measurements, b.figure(e.Measurement))
 		}
 	case journal.TypeEnd:
-		if i, ok := b.spec(e.Spec); ok && e.Outcome != nil {
+		if i, ok := b.spec(e.Spec); ok && e.Attempt > 1 {
+			b.again(i, e)
+		} else if ok && e.Outcome != nil {
 			b.end(i, e)
 		}
 	case journal.TypeResume:
@@ -136,14 +142,25 @@ func (b *builder) spec(id string) (int, bool) {
 
 func (b *builder) end(i int, e *journal.Event) {
 	s := &b.results.Specs[i]
-	s.Verdict, s.Code = verdict.Verdict(b.word(string(e.Outcome.Verdict))), b.word(e.Outcome.Code)
-	s.Message, s.Hint = e.Outcome.Message, b.word(e.Outcome.Hint)
-	s.Waiver = e.Outcome.Waiver
+	b.outcome(s, e.Outcome)
 	s.Duration = e.Seconds
 	if s.Started.IsZero() && e.Outcome.Code != verdict.NotRun {
 		s.Started = e.Time // settled from the inventory, without running
 	}
 	b.ended[i] = true
+}
+
+// outcome gives a spec an outcome.
+func (b *builder) outcome(s *Spec, o *verdict.Outcome) {
+	s.Verdict, s.Code = verdict.Verdict(b.word(string(o.Verdict))), b.word(o.Code)
+	s.Message, s.Hint, s.Waiver = o.Message, b.word(o.Hint), o.Waiver
+}
+
+// figure is a measurement whose texts are kept once.
+func (b *builder) figure(m *verdict.Measurement) verdict.Measurement {
+	kept := *m
+	kept.Name, kept.Unit, kept.Basis = b.word(m.Name), b.word(m.Unit), b.word(m.Basis)
+	return kept
 }
 
 // word keeps one copy of a text that many events repeat.
@@ -184,6 +201,8 @@ func (b *builder) settle() {
 			if !s.Started.IsZero() {
 				s.Message = "the run stopped while this spec ran"
 			}
+		} else if again := b.repeats[i]; again != nil {
+			again.together(s)
 		}
 		r.Counts.Add(s.Verdict)
 	}

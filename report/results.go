@@ -159,6 +159,16 @@ type Attempt struct {
 	Message string          `json:"message,omitempty"`
 }
 
+// BadAttempts is how many of the attempts neither passed nor were skipped.
+func (s *Spec) BadAttempts() (n int) {
+	for _, a := range s.Attempts {
+		if a.Verdict != verdict.Pass && a.Verdict != verdict.Skip {
+			n++
+		}
+	}
+	return n
+}
+
 // Check is the id of the spec's check: what stands before the bracket.
 func (s *Spec) Check() string {
 	for i := range len(s.ID) {

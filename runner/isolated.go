@@ -51,8 +51,7 @@ func (s *supervisor) launch(pending []int) []int {
 		if s.verdicts[i] != "" {
 			continue
 		}
-		if o, decided := s.idle(i); decided && !running[i] {
-			s.end(i, o, 0)
+		if !running[i] && s.decide(i) {
 			continue
 		}
 		open = append(open, i)

@@ -45,6 +45,7 @@ type ledger struct {
 	counts   map[verdict.Verdict]int
 	failures int // specs that failed or erred
 	trouble  *trouble
+	repeats  repeats
 
 	xids     []topology.Xid  // seen so far
 	inputs   map[string]bool // checks whose figures a derived check of the plan judges
@@ -56,7 +57,7 @@ type ledger struct {
 
 func newLedger(w *journal.Writer, observe func(journal.Event)) *ledger {
 	return &ledger{
-		journal: w, observe: observe, waits: usualPatience, counts: map[verdict.Verdict]int{}, trouble: newTrouble(),
+		journal: w, observe: observe, waits: usualPatience, counts: map[verdict.Verdict]int{}, trouble: newTrouble(), repeats: newRepeats(),
 		inputs: map[string]bool{}, measured: map[int][]verdict.Measurement{}, records: map[string]fixtures.Record{},
 	}
 }
@@ -104,16 +105,22 @@ func (l *ledger) sync() {
 // start says that a spec begins.
 func (l *ledger) start(i int) {
 	l.started[i] = true
-	l.write(journal.Event{Type: journal.TypeStart, Spec: l.plan[i].ID()})
+	l.write(journal.Event{Type: journal.TypeStart, Spec: l.plan[i].ID(), Attempt: l.attempt(i)})
+}
+
+// step says what a spec does.
+func (l *ledger) step(i int, text string) {
+	l.write(journal.Event{Type: journal.TypeStep, Spec: l.plan[i].ID(), Text: text, Attempt: l.attempt(i)})
 }
 
 // measure takes a figure of a spec that runs.
 func (l *ledger) measure(i int, m verdict.Measurement) {
 	s := l.plan[i]
-	if l.inputs[s.Check.ID] {
+	attempt := l.attempt(i)
+	if l.inputs[s.Check.ID] && attempt == 0 {
 		l.measured[i] = append(l.measured[i], m)
 	}
-	l.write(journal.Event{Type: journal.TypeMeasure, Spec: s.ID(), Measurement: &m})
+	l.write(journal.Event{Type: journal.TypeMeasure, Spec: s.ID(), Measurement: &m, Attempt: attempt})
 }
 
 // end gives a spec its verdict, after took where it ran.
@@ -123,8 +130,13 @@ func (l *ledger) end(i int, o verdict.Outcome, took time.Duration) {
 	}
 	s := l.plan[i]
 	o = l.waived(s, l.required(s, o))
-	l.write(journal.Event{Type: journal.TypeEnd, Spec: s.ID(), Outcome: &o, Seconds: took.Seconds()})
-	l.take(i, o)
+	attempt := l.attempt(i)
+	l.write(journal.Event{Type: journal.TypeEnd, Spec: s.ID(), Outcome: &o, Seconds: took.Seconds(), Attempt: attempt})
+	if attempt == 0 {
+		l.take(i, o)
+	} else {
+		l.takeAgain(i, o)
+	}
 	for _, n := range l.trouble.ended(s, o) {
 		l.note("%s", n)
 	}
@@ -134,14 +146,22 @@ func (l *ledger) end(i int, o verdict.Outcome, took time.Duration) {
 func (l *ledger) take(i int, o verdict.Outcome) {
 	s := l.plan[i]
 	l.verdicts[i] = o.Verdict
-	l.counts[o.Verdict]++
-	if o.Verdict == verdict.Fail || o.Verdict == verdict.Error {
-		l.failures++
+	l.tally(o.Verdict, 1)
+	if l.repeats.runs > 1 && repeatable(s, o, l.started[i]) {
+		l.repeats.outcomes[i] = []verdict.Outcome{o}
 	}
 	if l.inputs[s.Check.ID] {
 		// A waiver excuses the spec; it does not mend what others judge.
 		l.records[s.ID()] = fixtures.Record{Outcome: o.Unwaived(), Measurements: l.measured[i]}
 		delete(l.measured, i)
+	}
+}
+
+// tally counts a verdict, or takes it back.
+func (l *ledger) tally(v verdict.Verdict, by int) {
+	l.counts[v] += by
+	if v == verdict.Fail || v == verdict.Error {
+		l.failures += by
 	}
 }
 
@@ -193,11 +213,9 @@ func (l *ledger) next() int {
 		if l.verdicts[l.cursor] != "" {
 			continue
 		}
-		o, decided := l.idle(l.cursor)
-		if !decided {
+		if !l.decide(l.cursor) {
 			return l.cursor
 		}
-		l.end(l.cursor, o, 0)
 	}
 	return len(l.plan)
 }
@@ -209,22 +227,18 @@ func (l *ledger) before(i int) {
 		if l.verdicts[l.cursor] != "" {
 			continue
 		}
-		o, decided := l.idle(l.cursor)
-		if !decided {
+		if !l.decide(l.cursor) {
 			return
 		}
-		l.end(l.cursor, o, 0)
 	}
 }
 
 // rest ends every spec that has no verdict as not-run. No waiver covers that:
 // nothing is known of such a spec.
 func (l *ledger) rest(reason string) {
-	for i, s := range l.plan {
+	for i := range l.plan {
 		if l.verdicts[i] == "" {
-			o := verdict.Errorf(verdict.NotRun, "%s", reason)
-			l.write(journal.Event{Type: journal.TypeEnd, Spec: s.ID(), Outcome: &o})
-			l.take(i, o)
+			l.leave(i, reason)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (m *mini) start(suite string, args ...string) {
 	m.t.Helper()
 	m.cmd = exec.Command(minisuite, args...)
 	// The race detector would have every process wait a second before it exits.
-	m.cmd.Env = append(os.Environ(), "MINISUITE="+suite, "GORACE=atexit_sleep_ms=0")
+	m.cmd.Env = append(os.Environ(), "MINISUITE="+suite, "MINISUITE_STATE="+m.dir+".state", "GORACE=atexit_sleep_ms=0")
 	m.cmd.Stdout, m.cmd.Stderr = &m.output, &m.output
 	m.cmd.WaitDelay = 5 * time.Second
 	if err := m.cmd.Start(); err != nil {
@@ -122,7 +122,7 @@ func (m *mini) read() {
 	}
 	err = journal.Scan(bytes.NewReader(data), func(e journal.Event) error {
 		m.events = append(m.events, e)
-		if e.Type == journal.TypeEnd {
+		if e.Type == journal.TypeEnd && e.Attempt == 0 {
 			m.ends[e.Spec] = *e.Outcome
 		}
 		return nil

@@ -34,6 +34,7 @@ type past struct {
 type pastEnd struct {
 	id      string
 	outcome verdict.Outcome
+	attempt int // as the journal has it
 }
 
 func newPast() *past {
@@ -53,15 +54,17 @@ func (p *past) take(e journal.Event) error {
 		}
 	case journal.TypeStart:
 		p.open[e.Spec], p.started[e.Spec] = true, true
-		delete(p.measured, e.Spec)
+		if e.Attempt == 0 {
+			delete(p.measured, e.Spec)
+		}
 	case journal.TypeMeasure:
-		if e.Measurement != nil {
+		if e.Measurement != nil && e.Attempt == 0 {
 			p.measured[e.Spec] = append(p.measured[e.Spec], *e.Measurement)
 		}
 	case journal.TypeEnd:
 		delete(p.open, e.Spec)
 		if e.Outcome != nil {
-			p.ends = append(p.ends, pastEnd{e.Spec, *e.Outcome})
+			p.ends = append(p.ends, pastEnd{e.Spec, *e.Outcome, e.Attempt})
 		}
 	case journal.TypeXid:
 		if e.Xid != nil {
@@ -145,6 +148,10 @@ func (p *past) replay(l *ledger, checks []journal.Check) error {
 	}
 	for _, e := range p.ends {
 		i, ok := places[e.id]
+		if ok && e.attempt > 0 {
+			l.replayAgain(i, e.outcome)
+			continue
+		}
 		if !ok || l.verdicts[i] != "" || e.outcome.Code == verdict.NotRun {
 			continue
 		}

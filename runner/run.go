@@ -201,7 +201,7 @@ func fileName(host string) string {
 
 // run takes a prepared run to its end.
 func (r *run) run(ctx context.Context) (exit int, err error) {
-	r.ledger.profile, r.ledger.maxFail = r.profile, r.request.MaxFail
+	r.ledger.profile, r.ledger.maxFail, r.ledger.repeats.runs = r.profile, r.request.MaxFail, r.selection.Runs()
 	reason, err := r.specs(ctx)
 	switch {
 	case err != nil:

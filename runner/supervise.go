@@ -82,6 +82,9 @@ func (s *supervisor) run(ctx context.Context) (stopped string, err error) {
 	for !s.over() {
 		i := s.next()
 		switch {
+		case !s.over() && (i == len(s.plan) || s.plan[i].Check.Last) && s.repeat():
+			clear(s.fruitless)
+			continue
 		case i == len(s.plan):
 		case s.plan[i].Check.Isolated:
 			s.isolated(ctx, i)
@@ -307,7 +310,7 @@ func (s *supervisor) heard(w *watch, m *message) {
 		s.ledger.start(i)
 	case msgStep:
 		w.step = m.Text
-		s.write(journal.Event{Type: journal.TypeStep, Spec: s.plan[i].ID(), Text: m.Text})
+		s.ledger.step(i, m.Text)
 		return // a step does not buy time
 	case msgMeasure:
 		if m.Measurement != nil {

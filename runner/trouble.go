@@ -116,8 +116,8 @@ func (t *trouble) ended(s fixtures.Spec, o verdict.Outcome) (notes []string) {
 
 // verdict is the outcome of a spec that there is no sense in running any more.
 func (t *trouble) verdict(s fixtures.Spec) (verdict.Outcome, bool) {
-	for _, b := range t.blockers {
-		if s.Check.Needs&b.proves != 0 && b.concerns(s.Subject) {
+	for _, b := range t.blockers { // a spec does not stand in its own way: it may be run again
+		if s.Check.Needs&b.proves != 0 && b.concerns(s.Subject) && b.id != s.ID() {
 			return verdict.Errorf(verdict.BlockedBy, "blocked by %s: %s", b.id, b.code), true
 		}
 	}

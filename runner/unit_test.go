@@ -342,7 +342,7 @@ func TestAResumedPlanMustBeTheSame(t *testing.T) {
 	}
 	p := newPast()
 	p.checks = checks
-	p.ends = []pastEnd{{"a/b[gpu0]", pass}, {"a/b[gpu1]", verdict.Errorf(verdict.NotRun, "interrupted")}, {"a/gone", pass}}
+	p.ends = []pastEnd{{"a/b[gpu0]", pass, 0}, {"a/b[gpu1]", verdict.Errorf(verdict.NotRun, "interrupted"), 0}, {"a/gone", pass, 0}}
 	if err := p.replay(l, checks); err != nil {
 		t.Fatal(err)
 	}

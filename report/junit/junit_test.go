@@ -160,6 +160,27 @@ func TestProperties(t *testing.T) {
 	}
 }
 
+// One case a spec, with its runs in the text.
+func TestAttempts(t *testing.T) {
+	r := broken(t)
+	s := &r.Specs[9]
+	s.Message = "failed 1 of 3 runs: 38.2 GB/s"
+	s.Attempts = []report.Attempt{{Verdict: verdict.Fail, Code: "below-floor", Message: "38.2\x1b[31m GB/s"}, {Verdict: verdict.Pass}, {Verdict: verdict.Pass}}
+	text := write(t, r)
+	if err := walk(text); err != nil {
+		t.Fatal(err)
+	}
+	c := read(t, text)[3].Cases
+	if len(c) != 7 || c[1].Name != s.ID {
+		t.Fatalf("%d cases, %s for %s", len(c), c[1].Name, s.ID)
+	}
+	for _, want := range []string{"failed 1 of 3 runs: 38.2 GB/s\n", "\nrun 1 of 3: fail below-floor: 38.2 GB/s\nrun 2 of 3: pass\nrun 3 of 3: pass\n"} {
+		if !strings.Contains(c[1].Failure[0], want) {
+			t.Errorf("no %q in\n%s", want, c[1].Failure[0])
+		}
+	}
+}
+
 func TestWaived(t *testing.T) {
 	r := broken(t)
 	s := &r.Specs[len(r.Specs)-2]
@@ -270,6 +291,9 @@ func TestHostileText(t *testing.T) {
 				Subject: &report.Subject{GPU: "gpu0"}, Duration: rapid.Float64Range(0, 1e9).Draw(rt, "duration"),
 				Measurements: []verdict.Measurement{{Name: draw("name"), Unit: draw("unit"), Value: rapid.Float64().Draw(rt, "value"), Samples: make([]float64, 500)}},
 			}},
+		}
+		if v != verdict.Pass {
+			r.Specs[0].Attempts = []report.Attempt{{Verdict: v, Code: r.Specs[0].Code, Message: r.Specs[0].Message}, {Verdict: verdict.Pass}}
 		}
 		if v == verdict.Waived {
 			r.Specs[0].Waiver = &report.Waiver{Spec: draw("pattern"), Reason: draw("reason"), Owner: draw("owner"), Expires: draw("expires")}

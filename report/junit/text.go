@@ -105,6 +105,14 @@ func (d *document) text(s *report.Spec, limit int) string {
 		m := &s.Measurements[i]
 		line("measured: ", report.Line(m.Name)+" "+report.FigureText(m)+samples(m.Samples))
 	}
+	for i := range s.Attempts {
+		a := &s.Attempts[i]
+		said := string(a.Verdict)
+		if a.Code != "" {
+			said += " " + a.Code + ": " + a.Message
+		}
+		line(fmt.Sprintf("run %d of %d: ", i+1, len(s.Attempts)), said)
+	}
 	message := strings.TrimRight(report.Plain(s.Message), "\n")
 	if strings.Contains(message, "\n") || len(headline) > maxMessage {
 		b.WriteString("\n" + message + "\n")

@@ -224,8 +224,12 @@ func (p *Progress) end(e journal.Event) {
 		s.Measurements = r.measured
 		delete(p.running, e.Spec)
 	}
-	p.counts.Add(s.Verdict)
 	p.doing = "between specs"
+	if e.Attempt > 1 {
+		p.endAgain(&s, e.Attempt)
+		return
+	}
+	p.counts.Add(s.Verdict)
 	check := p.checks[s.Check()]
 	if check != nil {
 		check.counts.Add(s.Verdict)
@@ -240,6 +244,21 @@ func (p *Progress) end(e journal.Event) {
 	if check != nil && check.counts.Total() == check.total && p.o.Level == Normal && !p.o.TTY {
 		p.say(fit(fmt.Sprintf("%*d/%d  %-28s %s, %.1f s", len(itoa(p.total)), p.counts.Total(), p.total,
 			report.Line(s.Check()), countsText(check.counts), check.seconds), p.o.width()) + "\n")
+	}
+}
+
+// endAgain shows how another run of a spec ended. It is counted by its first
+// run.
+func (p *Progress) endAgain(s *report.Spec, run int) {
+	if s.Code == verdict.NotRun {
+		return
+	}
+	s.ID += fmt.Sprintf(" run %d", run)
+	switch {
+	case p.o.Level == Verbose:
+		p.say(p.specLine(s))
+	case s.Verdict == verdict.Fail || s.Verdict == verdict.Error:
+		p.failure(s)
 	}
 }
 

@@ -158,8 +158,15 @@ func names(specs []*report.Spec) string {
 		}
 		name := strings.TrimPrefix(spec.ID, spec.Check())
 		name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+		var about []string
 		if m := spec.Figure(); m != nil {
-			name += " (" + report.Number(m.Value) + ")"
+			about = append(about, report.Number(m.Value))
+		}
+		if n := len(spec.Attempts); n > 0 {
+			about = append(about, fmt.Sprintf("%d of %d runs", spec.BadAttempts(), n))
+		}
+		if len(about) > 0 {
+			name += " (" + strings.Join(about, ", ") + ")"
 		}
 		all = append(all, report.Line(name))
 	}

@@ -217,6 +217,45 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// Runs of one spec are counted once, and told of.
+func TestAttempts(t *testing.T) {
+	j := new(sample.Journal).Add(journal.Event{Type: journal.TypeRun, Run: sample.Run()})
+	j.Check("memory/march", "x", nil, "gpu0", "gpu1")
+	fail := verdict.Failf("data-mismatch", "bit 3")
+	j.Spec("memory/march[gpu0]", &fail).Spec("memory/march[gpu1]", &fail)
+	stopped := verdict.Errorf(verdict.NotRun, "interrupted")
+	for n, o := range []*verdict.Outcome{&fail, sample.Pass} {
+		for _, id := range []string{"memory/march[gpu0]", "memory/march[gpu1]"} {
+			j.Add(journal.Event{Type: journal.TypeStart, Spec: id, Attempt: n + 2})
+			j.Add(journal.Event{Type: journal.TypeEnd, Spec: id, Outcome: o, Attempt: n + 2})
+		}
+	}
+	j.Add(journal.Event{Type: journal.TypeEnd, Spec: "memory/march[gpu0]", Outcome: &stopped, Attempt: 4})
+	got := show(j.Events(), Options{})
+	if strings.Count(got, "FAIL") != 4 || !strings.Contains(got, "FAIL   memory/march[gpu0] run 2 data-mismatch: bit 3\n") || strings.Contains(got, "not-run") {
+		t.Errorf("got\n%s", got)
+	}
+	if !strings.Contains(got, "2/2  memory/march") || strings.Contains(got, "3/2") {
+		t.Errorf("runs are counted as specs:\n%s", got)
+	}
+	if got := show(j.Events(), Options{Level: Verbose}); !strings.Contains(got, "PASS   memory/march[gpu1] run 3\n") {
+		t.Errorf("verbose shows\n%s", got)
+	}
+	r, err := report.Build(strings.NewReader(j.Finish("done", 1).String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Summary(&out, r, nil, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"failed 2 of 3 runs: bit 3\n", "and 1 more: gpu1 (2 of 3 runs)\n", "2 specs in "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
 // Each waiver has a line with what it excuses.
 func TestSummaryOfWaivers(t *testing.T) {
 	cable := &report.Waiver{Spec: "link/*", Reason: "cable on order", Owner: "ops", Expires: "2027-01-31"}

@@ -41,6 +41,10 @@ journal.jsonl (everything, as it happened), node.json (the inventory),
 results.json and junit.xml. A GPU that hangs or crashes costs its own specs and
 never the report.
 
+Presets: gate is the quick subset before a job, acceptance everything but what
+is slow, rma everything, where what failed or erred runs until it has three runs
+and the worst of them stands.
+
 ` + names() + `
 
 Exit codes: 0 all good, 1 something failed or could not be decided,

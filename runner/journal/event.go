@@ -31,7 +31,7 @@ const (
 	TypeNote     Type = "note"      // Text: what the supervisor decided (a subject given up, …)
 	// TypeResume: the run goes on after an interruption, also after the finish
 	// event of an interrupted run. Specs that had ended as not-run, or not at
-	// all, may start and end again: the last end of a spec counts.
+	// all, may start and end again: the last end of a spec's first run counts.
 	TypeResume Type = "resume"
 	TypeFinish Type = "finish" // Finish: the last line, unless the run is resumed
 )
@@ -55,6 +55,10 @@ type Event struct {
 	Xid         *topology.Xid        `json:"xid,omitempty"`
 	Seconds     float64              `json:"seconds,omitempty"` // how long the spec ran, wall-clock
 	Finish      *Finish              `json:"finish,omitempty"`
+	// Attempt is the number of the run of Spec that a start, step, measure or
+	// end belongs to, from 2 on where a spec that failed or erred is run again;
+	// 0 for the first. Their outcomes are each run's own (verdict.Together).
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // Run is what a run was asked to do; enough to resume it on the same machine

@@ -41,6 +41,7 @@ func run() int {
 	flag.StringVar(&o.Out, "out", "", "folder to make")
 	flag.StringVar(&o.Resume, "resume", "", "folder to go on in")
 	flag.StringVar(&o.Selection.Keyword, "k", "", "expression")
+	flag.StringVar(&o.Selection.Preset, "preset", "", "selection")
 	flag.IntVar(&o.MaxFail, "maxfail", 0, "failures")
 	flag.DurationVar(&o.Timeout, "timeout", 0, "deadline of a spec")
 	flag.Parse()
