@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/peerproof/peerproof/report"
-	"github.com/peerproof/peerproof/report/junit"
 	"github.com/peerproof/peerproof/report/terminal"
 	"github.com/peerproof/peerproof/runner"
 	"github.com/peerproof/peerproof/runner/journal"
@@ -24,30 +22,6 @@ const (
 	resultsName = "results.json"
 	junitName   = "junit.xml"
 )
-
-// writeReports writes a run's documents into its folder, and the JUnit report
-// once more where asked; it returns the files of the folder.
-func writeReports(r *report.Results, dir, junitCopy string) ([]string, error) {
-	documents := []struct {
-		path  string
-		write func(io.Writer, *report.Results) error
-	}{
-		{filepath.Join(dir, resultsName), report.WriteJSON},
-		{filepath.Join(dir, junitName), junit.Write},
-	}
-	if junitCopy != "" {
-		documents = append(documents, documents[1])
-		documents[2].path = junitCopy
-	}
-	var files []string
-	for _, d := range documents {
-		if err := report.WriteFile(d.path, func(w io.Writer) error { return d.write(w, r) }); err != nil {
-			return files, err
-		}
-		files = append(files, d.path)
-	}
-	return append(files, filepath.Join(dir, journalName)), nil
-}
 
 // memoryLimit is where the garbage collector begins to work harder, in bytes:
 // the reports of a rack's 180,000 specs need 110 MB, and twice that is more
@@ -109,6 +83,7 @@ func replay(dir string, fn func(journal.Event)) error {
 
 func (a *app) reportCommand() *cobra.Command {
 	var quiet, reason bool
+	var d documents
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Build the reports of a run again from its journal",
@@ -128,20 +103,24 @@ reason why a node was taken out of service.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if quiet && reason {
 				return usagef("-q with --reason: expected one of them, they exclude each other")
 			}
 			if reason {
 				return a.reason(args[0])
 			}
-			return a.report(args[0], quiet)
+			if err := d.check(cmd); err != nil {
+				return err
+			}
+			return a.report(args[0], quiet, d)
 		},
 	}
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing")
 	expect(cmd.Flags(), "quiet", "true or false")
 	cmd.Flags().BoolVar(&reason, "reason", false, "print one line that says why, and write nothing")
 	expect(cmd.Flags(), "reason", "true or false")
+	d.flags(cmd)
 	return cmd
 }
 
@@ -156,7 +135,7 @@ func (a *app) reason(dir string) error {
 	return err
 }
 
-func (a *app) report(dir string, quiet bool) error {
+func (a *app) report(dir string, quiet bool, d documents) error {
 	beFrugal()
 	r, err := results(dir)
 	if err != nil {
@@ -165,7 +144,7 @@ func (a *app) report(dir string, quiet bool) error {
 	if err := canMake(dir); err != nil {
 		return usagef("report %s: %w; expected a folder that can be written to", dir, err)
 	}
-	files, err := writeReports(r, dir, "")
+	files, err := writeReports(r, dir, d)
 	if err != nil || quiet {
 		return err
 	}

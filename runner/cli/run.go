@@ -21,12 +21,12 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	target
+	documents
 	out, resume string
 	first       bool
 	maxFail     int
 	lastFailed  string
 	timeout     time.Duration
-	junit       string
 	verbose     bool
 	quiet       bool
 }
@@ -62,7 +62,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, &f) },
 	}
 	cmd.Flags().SortFlags = false
-	f.flags(cmd)
+	f.target.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "the folder to make: `DIR` (default peerproof-HOST-TIME)")
 	expect(flags, "out", "a folder that does not exist yet")
@@ -77,6 +77,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 	expect(flags, "timeout", "a duration above zero, such as 30s or 2m")
 	flags.StringVar(&f.junit, "junitxml", "", "write the JUnit report to `FILE` too")
 	expect(flags, "junitxml", "a file to write")
+	f.documents.flags(cmd)
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "a line for each spec")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "the summary alone")
 	for _, name := range []string{"exitfirst", "verbose", "quiet"} {
@@ -128,10 +129,8 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("junitxml") {
-		if err := writable(f.junit); err != nil {
-			return err
-		}
+	if err := f.check(cmd); err != nil {
+		return err
 	}
 	if only := o.Selection.Only; only != nil && len(only) == 0 {
 		a.exit = runner.ExitNothing
@@ -163,7 +162,7 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 		if written, err = results(dir); err != nil {
 			return err
 		}
-		files, err = writeReports(written, dir, f.junit)
+		files, err = writeReports(written, dir, f.documents)
 		return err
 	}
 	a.exit, err = runner.Run(ctx, o)
@@ -202,13 +201,13 @@ func interrupts(parent context.Context) (context.Context, func()) {
 }
 
 // writable refuses a file that cannot be written at the end of the run.
-func writable(path string) error {
+func writable(flag, path string) error {
 	if info, err := os.Stat(path); path == "" || err == nil && !info.Mode().IsRegular() {
-		return usagef("--junitxml %q: expected a file, or a name for one", path)
+		return usagef("%s %q: expected a file, or a name for one", flag, path)
 	}
 	dir := filepath.Dir(path)
 	if err := canMake(dir); err != nil {
-		return usagef("--junitxml %s: cannot be written in %s: %w; expected a folder that can be written to", path, dir, err)
+		return usagef("%s %s: cannot be written in %s: %w; expected a folder that can be written to", flag, path, dir, err)
 	}
 	return nil
 }

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/report/junit"
+)
+
+// documents is what a run leaves beside what it always leaves.
+type documents struct {
+	junit  string // further file, "" for none
+	strict bool   // JUnit for readers that know no properties of a case
+}
+
+// flags are those that run and report share.
+func (d *documents) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&d.strict, "junit-strict", false, "leave out of JUnit what the strict schema of xunit refuses")
+	expect(f, "junit-strict", "true or false")
+}
+
+// check refuses files that could not be written at the end of the run.
+func (d *documents) check(cmd *cobra.Command) error {
+	for _, f := range []struct{ flag, path string }{
+		{"junitxml", d.junit},
+	} {
+		if flag := cmd.Flags().Lookup(f.flag); flag == nil || !flag.Changed {
+			continue
+		}
+		if err := writable("--"+f.flag, f.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// document is a file and what writes it.
+type document struct {
+	path  string
+	write func(io.Writer, *report.Results) error
+}
+
+// of are the documents of a run in folder dir.
+func (d *documents) of(dir string) []document {
+	writeJUnit := junit.Write
+	if d.strict {
+		writeJUnit = junit.WriteStrict
+	}
+	all := []document{
+		{filepath.Join(dir, resultsName), report.WriteJSON},
+		{filepath.Join(dir, junitName), writeJUnit},
+	}
+	for _, more := range []document{
+		{d.junit, writeJUnit},
+	} {
+		if more.path != "" {
+			all = append(all, more)
+		}
+	}
+	return all
+}
+
+// writeReports writes the documents of a run, those of its folder first, and
+// returns all files of it.
+func writeReports(r *report.Results, dir string, d documents) ([]string, error) {
+	var files []string
+	for _, d := range d.of(dir) {
+		if err := report.WriteFile(d.path, func(w io.Writer) error { return d.write(w, r) }); err != nil {
+			return files, err
+		}
+		files = append(files, d.path)
+	}
+	return append(files, filepath.Join(dir, journalName)), nil
+}
