@@ -179,6 +179,7 @@ func (b *builder) settle() {
 	r.Run.ID, r.Run.Tool, r.Run.Host, r.Run.Args = b.run.ID, b.run.Tool, b.run.Host, orEmpty(b.run.Args)
 	r.Run.Simulated, r.Run.Loopback = b.run.Simulated, b.run.Loopback
 	r.Run.Node, r.Run.Profile = b.run.Node, b.run.Profile
+	r.Run.Preset, r.Run.Keyword, r.Run.Labels = b.run.Preset, b.run.Keyword, b.run.Labels
 	r.Run.Ended = b.last
 	r.Node, r.ProfileText, r.NodeText = b.node, b.run.ProfileText, b.run.NodeText
 	if b.node != nil {

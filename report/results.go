@@ -50,6 +50,10 @@ type Run struct {
 	Node      string    `json:"node"`    // name of the simulated node, "" on real GPUs
 	Profile   string    `json:"profile"` // "" where none was given
 	Args      []string  `json:"args"`
+	// What was selected, for reports that ask; Args has it too.
+	Preset  string `json:"-"` // "" is acceptance
+	Keyword string `json:"-"` // -k
+	Labels  string `json:"-"` // -m
 }
 
 // Counts is how many specs ended in each verdict.

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/peerproof/peerproof/report/diff"
+	"github.com/peerproof/peerproof/report/terminal"
+	"github.com/peerproof/peerproof/runner"
+)
+
+func (a *app) diffCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff DIR DIR",
+		Short: "Say what changed between two runs",
+		Long: `Diff compares the run in the first folder with the later one in the second: what
+fails now and did not, what is no longer tested, what is mended, figures that
+moved beyond their noise, and which GPU, driver, firmware or setting is another
+one. It reads the two journals alone.
+
+A figure has moved where the medians differ by more than three times the pooled
+standard deviation of both runs' samples, and by more than 5 % of the earlier
+one (10 % for times).
+
+Exit codes: 0 nothing got worse, 1 something did: a new failure, a spec that is
+no longer tested, a slower figure, a GPU that is gone; 3 internal error,
+4 usage: a folder holds no run. Another part or driver alone is told of and is
+not worse.`,
+		Example: `  peerproof diff before-repair after-repair
+  peerproof diff --json last-week today`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("%s: %d arguments; expected two, the folders that an earlier and a later run left", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "a JSON object, for a program")
+	expect(cmd.Flags(), "json", "true or false")
+	return cmd
+}
+
+func (a *app) diff(before, after string, asJSON bool) error {
+	beFrugal()
+	earlier, err := results(before)
+	if err != nil {
+		return usagef("diff %s: %w", before, err)
+	}
+	later, err := results(after)
+	if err != nil {
+		return usagef("diff %s: %w", after, err)
+	}
+	d := diff.Compare(earlier, later)
+	if d.Worse {
+		a.exit = runner.ExitFail
+	}
+	if !asJSON {
+		return terminal.Diff(a.stdout, d, terminal.Detect(a.stdout, os.Getenv))
+	}
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false) // an id holds "->"
+	enc.SetIndent("", "  ")
+	return enc.Encode(d)
+}
