@@ -86,7 +86,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.listCommand(), a.topoCommand(), a.profileCommand(), a.reportCommand(), a.diffCommand(), a.versionCommand(), workerCommand())
+	root.AddCommand(a.runCommand(), a.listCommand(), a.topoCommand(), a.profileCommand(), a.reportCommand(), a.diffCommand(), a.evidenceCommand(), a.versionCommand(), workerCommand())
 	return root
 }
 

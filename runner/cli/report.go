@@ -97,12 +97,7 @@ and serial number of the spec to look at first. A scheduler can keep it as the
 reason why a node was taken out of service.`,
 		Example: `  peerproof report peerproof-node17-20260203-040506
   peerproof report peerproof-node17-20260203-040506 --reason`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s: %d arguments; expected one, the folder that a run left", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
+		Args: oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if quiet && reason {
 				return usagef("-q with --reason: expected one of them, they exclude each other")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -158,7 +159,9 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 	}
 	var written *report.Results
 	var files []string
+	var folder string
 	o.Reports = func(dir string) (err error) {
+		folder = dir
 		if written, err = results(dir); err != nil {
 			return err
 		}
@@ -168,8 +171,15 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 	a.exit, err = runner.Run(ctx, o)
 	progress.Close()
 	if written != nil {
+		note := ""
+		if err == nil {
+			var archive []string
+			archive, note = packByItself(ctx, folder, written)
+			files = append(files, archive...)
+		}
 		// A reader of the output that went away changes no verdict.
 		_ = terminal.Summary(a.stdout, written, files, display)
+		_, _ = io.WriteString(a.stdout, note)
 		a.suggest(written)
 	}
 	return err

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,15 +105,11 @@ func (w *Writer) Append(e Event) (Event, error) {
 	if w.err != nil {
 		return e, w.err
 	}
-	e.Seq, e.Prev = w.chain.lines+1, w.chain.prev
 	if e.Time.IsZero() {
 		e.Time = time.Now().UTC()
 	}
-	w.line.Reset()
-	enc := json.NewEncoder(&w.line)
-	enc.SetEscapeHTML(false) // a->b stays readable
-	if err := enc.Encode(e); err != nil {
-		return e, fmt.Errorf("journal event %d (%s): %w", e.Seq, e.Type, err)
+	if err := w.chain.encode(&w.line, &e); err != nil {
+		return e, err
 	}
 	if _, err := w.file.Write(w.line.Bytes()); err != nil {
 		w.err = fmt.Errorf("write journal: %w", err)

@@ -1,0 +1,167 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/report"
+)
+
+// Version is the version of the manifest that this package writes.
+const Version = 1
+
+// maxManifest bounds a manifest in bytes; that of a rack's 72 GPUs has 15 KB.
+const maxManifest = 4 << 20
+
+// Manifest says what an archive holds, and what it is of: manifest.json.
+type Manifest struct {
+	Version int       `json:"version"`
+	Tool    string    `json:"tool"`                    // that packed it, as "peerproof 0.1.0"
+	Binary  string    `json:"binary_sha256,omitempty"` // of that program's file
+	Created time.Time `json:"created"`
+	Run     Run       `json:"run"`
+	// GPUs are the inventory's, with what identifies each.
+	GPUs    []report.GPU `json:"gpus"`
+	Journal Journal      `json:"journal"`
+	// Redacted says what was replaced; nil where nothing was.
+	Redacted *Redacted `json:"redacted,omitempty"`
+	// Files are all but the manifest, SHA256SUMS and its signature, by name.
+	Files []File `json:"files"`
+	// Missing is what was not collected, and why.
+	Missing []Missing `json:"missing,omitempty"`
+}
+
+// Run is the run that an archive is of.
+type Run struct {
+	ID        string          `json:"id"`
+	Tool      string          `json:"tool"` // that ran it
+	Host      string          `json:"host"`
+	Serial    string          `json:"serial,omitempty"` // the server's
+	Started   time.Time       `json:"started"`
+	Ended     time.Time       `json:"ended"`
+	Profile   string          `json:"profile,omitempty"`
+	Simulated bool            `json:"simulated"`
+	Loopback  bool            `json:"loopback"`
+	Verdict   verdict.Verdict `json:"verdict"`
+	Exit      int             `json:"exit"`
+	Counts    report.Counts   `json:"counts"`
+}
+
+// Journal is what is known of the journal in the archive.
+type Journal struct {
+	Lines uint64 `json:"lines"`
+	Head  string `json:"head"` // hex SHA-256 of the last whole line
+	// Verified says that the chain of hashes was whole when it was packed, and
+	// Problem what was wrong with it; that a power cut tore the last line off is
+	// a problem of a chain that is whole.
+	Verified bool   `json:"verified"`
+	Problem  string `json:"problem,omitempty"`
+}
+
+// Redacted is what redaction did. The chain of a redacted journal is a new one,
+// made over the redacted events; Original is that of the run's own journal,
+// with which its owner can show later what this one was made from.
+type Redacted struct {
+	Serials  bool    `json:"serials"` // serials and UUIDs too
+	Original Journal `json:"original_journal"`
+}
+
+// File is one file of the archive.
+type File struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"` // bytes
+	SHA256 string `json:"sha256"`
+}
+
+// runOf is the part of a manifest that the results decide.
+func runOf(r *report.Results) Run {
+	return Run{
+		ID: r.Run.ID, Tool: r.Run.Tool, Host: r.Run.Host, Serial: r.Run.Serial,
+		Started: r.Run.Started, Ended: r.Run.Ended, Profile: r.Run.Profile,
+		Simulated: Simulated(r), Loopback: r.Run.Loopback,
+		Verdict: r.Verdict, Exit: r.Exit, Counts: r.Counts,
+	}
+}
+
+// Simulated says that a run, or the node that it discovered, was simulated.
+func Simulated(r *report.Results) bool {
+	return r.Run.Simulated || r.Node != nil && r.Node.Simulated != ""
+}
+
+// maxHost bounds the host's part of a name, in bytes.
+const maxHost = 64
+
+// Name is the name of a run's archive, without Suffix, and that of the folder
+// in it: peerproof-node17-20260203T040506Z-fail.
+func Name(r *report.Results) string {
+	name := "peerproof-"
+	if Simulated(r) {
+		name += "SIMULATED-"
+	}
+	if r.Run.Loopback {
+		name += "LOOPBACK-"
+	}
+	host := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+			return c
+		}
+		return '_'
+	}, r.Run.Host)
+	if len(host) > maxHost {
+		host = host[:maxHost]
+	}
+	return name + host + "-" + r.Run.Started.UTC().Format("20060102T150405Z") + "-" + string(r.Verdict)
+}
+
+// encode is the manifest's one form.
+func (m *Manifest) encode() ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
+		return nil, fmt.Errorf("encode manifest: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// parseManifest reads a manifest. It takes the form that encode writes and no
+// other, so that no two readers can see different things in it.
+func parseManifest(text []byte) (*Manifest, error) {
+	if len(text) > maxManifest {
+		return nil, fmt.Errorf("it has %d bytes; expected at most %d", len(text), maxManifest)
+	}
+	var v struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, fmt.Errorf("it is no JSON object: %w", err)
+	}
+	if v.Version != Version {
+		return nil, fmt.Errorf("it has version %d; expected %d, the one that this peerproof knows", v.Version, Version)
+	}
+	m := &Manifest{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(m); err != nil {
+		return nil, fmt.Errorf("it is no manifest: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the manifest; expected nothing")
+	}
+	again, err := m.encode()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again, text) {
+		return nil, errors.New("it is not as peerproof writes it; expected each field once, in its order and form")
+	}
+	return m, nil
+}
