@@ -102,26 +102,13 @@ func (r *redactor) left(path string) (string, error) {
 			return "", err
 		}
 	}
-	longest := 0
-	for _, s := range r.secrets {
-		longest = max(longest, len(s))
-	}
-	buf := make([]byte, 0, 1<<20+longest)
-	for {
-		n, err := io.ReadFull(text, buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		for i, have := 0, lower(buf); i < len(r.secrets); i++ {
-			if strings.Contains(have, r.secrets[i]) {
-				return r.secrets[i], nil
-			}
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return "", nil
+	for in := bufio.NewReader(text); ; {
+		line, err := in.ReadString('\n')
+		if found := r.foundIn(strings.ToLower(line)); found != "" || errors.Is(err, io.EOF) {
+			return found, nil
 		}
 		if err != nil {
 			return "", err
 		}
-		keep := min(longest, len(buf)) // a name across two pieces
-		buf = buf[:copy(buf[:keep], buf[len(buf)-keep:])]
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/peerproof/peerproof/report"
@@ -309,6 +308,3 @@ func (p *packer) leaks() error {
 	}
 	return nil
 }
-
-// lower is text in lower case, in which what is left of a name is looked for.
-func lower(text []byte) string { return strings.ToLower(string(text)) }

@@ -16,6 +16,7 @@ type redactor struct {
 	// names are known ones, as a pattern that finds the longest first; words are
 	// those that count only where they stand alone; marks are serials and UUIDs.
 	names, words, marks *regexp.Regexp
+	short               *regexp.Regexp    // of the words, those that may occur nowhere
 	tokens              map[string]string // by the text in lower case
 	counts              map[string]int    // of tokens, by kind
 	secrets             []string          // in lower case: what may occur nowhere
@@ -31,13 +32,14 @@ type secret struct {
 const (
 	anywhere = iota // in texts
 	asWord          // in texts, where it is a word of its own
+	asName          // that, and it may be left nowhere else
 	inMarks         // in texts and in fields of a fixed form
 )
 
 // newRedactor knows the secrets from the beginning; addresses it finds itself.
 func newRedactor(secrets []secret) *redactor {
 	r := &redactor{tokens: map[string]string{}, counts: map[string]int{}}
-	var names, words, marks []string
+	var names, words, short, marks []string
 	for _, s := range secrets {
 		key := strings.ToLower(s.text)
 		if _, known := r.tokens[key]; known || key == "" {
@@ -48,14 +50,22 @@ func newRedactor(secrets []secret) *redactor {
 		case asWord:
 			words = append(words, key)
 			continue
+		case asName:
+			words, short = append(words, key), append(short, key)
+			continue
 		case inMarks:
 			marks = append(marks, key)
+			if hashForm.MatchString(key) {
+				short = append(short, key)
+				continue
+			}
 		default:
 			names = append(names, key)
 		}
 		r.secrets = append(r.secrets, key)
 	}
-	r.names, r.words, r.marks = anyOf(names, ``), anyOf(words, `\b`), anyOf(marks, `\b`)
+	r.names, r.marks = anyOf(names, ``), anyOf(marks, `\b`)
+	r.words, r.short = anyOf(words, `\b`), anyOf(short, `\b`)
 	return r
 }
 
@@ -84,6 +94,19 @@ func (r *redactor) token(kind, text string) string {
 		r.tokens[key] = t
 	}
 	return t
+}
+
+// foundIn is the first secret in a line in lower case, "" if there is none.
+func (r *redactor) foundIn(line string) string {
+	for _, s := range r.secrets {
+		if strings.Contains(line, s) {
+			return s
+		}
+	}
+	if r.short != nil {
+		return r.short.FindString(line)
+	}
+	return ""
 }
 
 var (

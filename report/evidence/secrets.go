@@ -20,17 +20,13 @@ type Redaction struct {
 // secretsOf collects what is to be replaced from a journal.
 func (r *Redaction) secretsOf(events io.Reader) ([]secret, error) {
 	var c collector
-	for _, h := range r.Hosts {
-		c.host(h)
-	}
-	for _, u := range r.Users {
-		c.user(u)
-	}
 	err := journal.Recover(events, func(e journal.Event) error {
 		switch {
 		case e.Run != nil:
 			c.host(e.Run.Host)
 			c.args(e.Run.Args)
+		case e.Outcome != nil && e.Outcome.Waiver != nil:
+			c.user(e.Outcome.Waiver.Owner)
 		case e.Node != nil:
 			c.host(e.Node.Host.Name)
 			if r.Serials {
@@ -39,6 +35,12 @@ func (r *Redaction) secretsOf(events io.Reader) ([]secret, error) {
 		}
 		return nil
 	}, func(*journal.BrokenError) {})
+	for _, h := range r.Hosts {
+		c.host(h)
+	}
+	for _, u := range r.Users {
+		c.user(u)
+	}
 	return c.secrets, unlessDamaged(err)
 }
 
@@ -54,13 +56,26 @@ func (c *collector) host(name string) {
 	if name == "" || name == "localhost" {
 		return
 	}
-	c.add("host", name, anywhere)
+	c.name("host", name)
 	if short, domain, ok := strings.Cut(name, "."); ok {
-		c.add("host", short, anywhere)
+		c.name("host", short)
 		if strings.Contains(domain, ".") {
-			c.add("domain", domain, anywhere)
+			c.name("domain", domain)
 		}
 	}
+}
+
+// hashForm is a name that a hash could hold by chance.
+var hashForm = regexp.MustCompile(`^(?i:[0-9a-f]{1,12}|.{1,3})$`)
+
+// name enters a name that is replaced also as a part of words, unless it is so
+// short that it is a part of many.
+func (c *collector) name(kind, text string) {
+	how := anywhere
+	if hashForm.MatchString(text) {
+		how = asName
+	}
+	c.add(kind, text, how)
 }
 
 // accounts are names of users that say nothing of anyone.

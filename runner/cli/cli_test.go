@@ -42,7 +42,7 @@ func TestScript(t *testing.T) {
 			return false, errors.New("unknown condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "mistake": mistake, "waitfor": waitFor, "unchanged": unchanged, "powercut": powerCut,
+			"exits": exits, "mistake": mistake, "waitfor": waitFor, "unchanged": unchanged, "powercut": powerCut, "realrun": realRun,
 		},
 	})
 }

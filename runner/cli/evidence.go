@@ -160,7 +160,7 @@ func pack(ctx context.Context, dir string, r *report.Results, f *packFlags, key 
 		}
 	}
 	in := evidence.Input{
-		Journal: filepath.Join(dir, journalName), Documents: documents(), Tool: tool(), Created: packTime(),
+		Journal: filepath.Join(dir, journalName), Documents: packedDocuments(), Tool: tool(), Created: packTime(),
 	}
 	if in.Binary, err = ownHash(); err != nil {
 		in.Missing = append(in.Missing, evidence.Missing{What: "binary_sha256", Why: cause(err).Error()})
@@ -191,6 +191,15 @@ func pack(ctx context.Context, dir string, r *report.Results, f *packFlags, key 
 		err = file.CloseAtomicallyReplace()
 	}
 	return path, packed, errors.Join(err, ctx.Err())
+}
+
+// packedDocuments are those that every run leaves, by their names in its folder.
+func packedDocuments() []evidence.Document {
+	var all []evidence.Document
+	for _, d := range new(documents).of("") {
+		all = append(all, evidence.Document{Name: d.path, Write: d.write})
+	}
+	return all
 }
 
 // keepOpen leaves the closing to whoever decides whether the file appears.

@@ -41,7 +41,7 @@ Exit codes: 0 accepted, 1 refused, 3 internal error, 4 usage.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c := evidence.Check{Documents: documents(), Tool: tool(), Identity: identity, Now: time.Now()}
+			c := evidence.Check{Documents: packedDocuments(), Tool: tool(), Identity: identity, Now: time.Now()}
 			set := cmd.Flags().Changed
 			if set("identity") && !set("signers") {
 				return usagef("--identity without --signers: expected both, the signers say which key is whose")
