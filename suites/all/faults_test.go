@@ -3,16 +3,21 @@ package all_test
 import (
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/runner/journal"
 	_ "github.com/peerproof/peerproof/suites/all"
 )
 
@@ -116,48 +121,129 @@ func (f fault) file(faulty bool) string {
 	return "version: 1\nname: fault\n" + node
 }
 
-// build makes the real binary.
+// build makes the real binary, once for all tests.
 func build(t *testing.T) string {
-	binary := filepath.Join(t.TempDir(), "peerproof")
-	if out, err := exec.Command("go", "build", "-o", binary, "github.com/peerproof/peerproof/cmd/peerproof").CombinedOutput(); err != nil {
-		t.Fatalf("building peerproof: %v\n%s", err, out)
+	t.Helper()
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }
 
+var built = sync.OnceValues(func() (string, error) {
+	binary := filepath.Join(folder, "peerproof")
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/peerproof/peerproof/cmd/peerproof").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building peerproof: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// folder is where the binary is built.
+var folder string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	var err error
+	if folder, err = os.MkdirTemp("", "peerproof-*"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(folder) // a folder that stays is no fault of a check
+	os.Exit(code)
+}
+
+// update writes the golden files again: read the difference before you keep it.
+var update = flag.Bool("update", false, "write the golden files again")
+
 func TestEveryCheckTurnsRed(t *testing.T) {
 	binary := build(t)
 	covered := map[string]bool{}
-	for i, f := range faults {
-		check, _, _ := strings.Cut(f.spec, "[")
-		covered[check] = true
-		t.Run(fmt.Sprintf("%02d %s %s", i, f.spec, f.want), func(t *testing.T) {
-			t.Parallel()
-			if got := run(t, binary, f, true); got != f.want {
-				t.Errorf("with %s: %s, want %s", f.keys, got, f.want)
-			}
-			got := run(t, binary, f, false)
-			if want := cmp.Or(f.green, "pass"); got != want && !strings.HasPrefix(got, "skip no-profile") {
-				t.Errorf("without the fault: %s, want %s", got, want)
-			}
-		})
-	}
+	said := make([]string, len(faults))
+	t.Run("each", func(t *testing.T) {
+		for i, f := range faults {
+			covered[f.check()] = true
+			t.Run(fmt.Sprintf("%02d %s %s", i, f.spec, f.want), func(t *testing.T) {
+				t.Parallel()
+				red := run(t, binary, f, true)
+				if got := red.verdict(); got != f.want {
+					t.Errorf("with %s: %s, want %s", f.keys, got, f.want)
+				}
+				green := run(t, binary, f, false)
+				if got, want := green.verdict(), cmp.Or(f.green, "pass"); got != want && !strings.HasPrefix(got, "skip no-profile") {
+					t.Errorf("without the fault: %s, want %s", got, want)
+				}
+				said[i] = fmt.Sprintf("%s with %s\n%swithout\n%s\n", f.spec, f.keys, red, green)
+			})
+		}
+	})
 	for _, c := range fixtures.Default.Checks() {
 		if !covered[c.ID] {
 			t.Errorf("%s (%s) has no fault here that turns it red", c.ID, c.Where)
 		}
 	}
+	golden(t, filepath.Join("testdata", "faults.golden"), strings.Join(said, ""))
 }
 
-// run tests a node and returns the spec's verdict and code.
-func run(t *testing.T, binary string, f fault, faulty bool) string {
+// check is the id of the fault's check.
+func (f fault) check() string {
+	id, _, _ := strings.Cut(f.spec, "[")
+	return id
+}
+
+// result is what a run's reports and journal say of one spec.
+type result struct {
+	ID string `json:"id"`
+	verdict.Outcome
+	Measurements []verdict.Measurement `json:"measurements"`
+	steps        []string
+}
+
+func (r result) verdict() string { return strings.TrimSpace(string(r.Verdict) + " " + r.Code) }
+
+// String is the result on lines of its own, without what a clock decides.
+func (r result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\t%s: %s\n", r.verdict(), r.Message)
+	if r.Hint != "" {
+		fmt.Fprintf(&b, "\thint: %s\n", r.Hint)
+	}
+	for _, s := range r.steps {
+		fmt.Fprintf(&b, "\tstep: %s\n", s)
+	}
+	for _, m := range r.Measurements {
+		fmt.Fprintf(&b, "\t%s: %.4g %s, floor %.4g of %.4g, %d samples\n", m.Name, m.Value, m.Unit, m.Floor, m.Theoretical, len(m.Samples))
+	}
+	return b.String()
+}
+
+// golden compares a document with the file that it is kept in.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s differs (-want +got); go test ./suites/all -update keeps what is right:\n%s", file, diff)
+	}
+}
+
+// run tests a node and returns what became of the spec.
+func run(t *testing.T, binary string, f fault, faulty bool) result {
 	dir := t.TempDir()
 	node, out := filepath.Join(dir, "node.yaml"), filepath.Join(dir, "out")
 	if err := os.WriteFile(node, []byte(f.file(faulty)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"run", "-q", "--node", node, "--out", out, "-k", strings.TrimPrefix(f.also+" or "+f.spec, " or ")}
-	if check, _ := fixtures.Default.Check(strings.SplitN(f.spec, "[", 2)[0]); slices.Contains(check.Labels, "slow") {
+	if check, _ := fixtures.Default.Check(f.check()); slices.Contains(check.Labels, "slow") {
 		args = append(args, "-m", "slow")
 	}
 	switch {
@@ -171,23 +257,46 @@ func run(t *testing.T, binary string, f fault, faulty bool) string {
 		args = append(args, "--profile", f.env)
 	}
 	said, _ := exec.Command(binary, args...).CombinedOutput() // its exit code is not what is asked here
-	data, err := os.ReadFile(filepath.Join(out, "results.json"))
+	for _, r := range results(t, out, said) {
+		if r.ID == f.spec {
+			return r
+		}
+	}
+	t.Fatalf("no spec of the id %s:\n%s", f.spec, said)
+	return result{}
+}
+
+// results reads what a run left in a folder.
+func results(t *testing.T, dir string, said []byte) []result {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "results.json"))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	var results struct {
-		Specs []struct {
-			ID string `json:"id"`
-			verdict.Outcome
-		} `json:"specs"`
+	var document struct {
+		Specs []result `json:"specs"`
 	}
-	if err := json.Unmarshal(data, &results); err != nil {
+	if err := json.Unmarshal(data, &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range results.Specs {
-		if s.ID == f.spec {
-			return strings.TrimSpace(string(s.Verdict) + " " + s.Code)
+	file, err := os.Open(filepath.Join(dir, "journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	steps := map[string][]string{}
+	lines := json.NewDecoder(file)
+	for {
+		var e journal.Event
+		if err := lines.Decode(&e); err != nil {
+			break
+		}
+		if e.Type == journal.TypeStep {
+			steps[e.Spec] = append(steps[e.Spec], e.Text)
 		}
 	}
-	return "no spec of this id"
+	for i := range document.Specs {
+		document.Specs[i].steps = steps[document.Specs[i].ID]
+	}
+	return document.Specs
 }
