@@ -16,7 +16,7 @@ OUT       ?= peerproof-conformance-$(shell date +%Y%m%d-%H%M%S)
 .PHONY: help build test conformance generate docs lint bench soak-healthy fuzz clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/peerproof ## build bin/peerproof
 
@@ -64,6 +64,10 @@ fuzz: ## every fuzz target, FUZZTIME each
 			echo "$$t in $$(dirname $$f)"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$(dirname $$f) || exit 1; \
 		done; \
 	done
+
+.PHONY: verify-slurm
+verify-slurm: bin/peerproof ## ci/slurm on a real Slurm with simulated nodes: needs root and apt
+	ci/slurm/verify.sh bin/peerproof
 
 clean: ## remove what was built
 	rm -rf bin
