@@ -47,10 +47,14 @@ type Progress struct {
 	doing   string // where no spec runs
 	checks  map[string]*checkProgress
 	running map[string]*specProgress
-	newest  string            // spec that began last
-	alike   map[[2]string]int // failures so far, by check or cause, and code
-	status  string            // what stands on the status line
-	printed time.Time         // when something was last printed
+	newest  string // spec that began last
+	// What this process has seen run, which is not all of a resumed run.
+	ran        int               // specs that ran to their end
+	ranSeconds float64           // theirs together
+	firstBegan time.Time         // the first spec that ran
+	alike      map[[2]string]int // failures so far, by check or cause, and code
+	status     string            // what stands on the status line
+	printed    time.Time         // when something was last printed
 }
 
 type checkProgress struct {
@@ -149,6 +153,9 @@ func (p *Progress) event(e journal.Event) {
 		p.doing = "building " + e.Spec
 	case journal.TypeStart:
 		p.running[e.Spec] = &specProgress{began: p.now()}
+		if p.firstBegan.IsZero() && !p.silent {
+			p.firstBegan = p.now()
+		}
 		p.newest = e.Spec
 	case journal.TypeStep:
 		if s := p.running[e.Spec]; s != nil {
@@ -223,6 +230,10 @@ func (p *Progress) end(e journal.Event) {
 	if r := p.running[e.Spec]; r != nil {
 		s.Measurements = r.measured
 		delete(p.running, e.Spec)
+		if !p.silent {
+			p.ran++
+			p.ranSeconds += s.Duration
+		}
 	}
 	p.doing = "between specs"
 	if e.Attempt > 1 {
@@ -237,7 +248,7 @@ func (p *Progress) end(e journal.Event) {
 	}
 	switch {
 	case p.o.Level == Verbose:
-		p.say(p.specLine(&s))
+		p.say(p.o.specLine(&s))
 	case s.Verdict == verdict.Fail || s.Verdict == verdict.Error:
 		p.failure(&s)
 	}
@@ -256,7 +267,7 @@ func (p *Progress) endAgain(s *report.Spec, run int) {
 	s.ID += fmt.Sprintf(" run %d", run)
 	switch {
 	case p.o.Level == Verbose:
-		p.say(p.specLine(s))
+		p.say(p.o.specLine(s))
 	case s.Verdict == verdict.Fail || s.Verdict == verdict.Error:
 		p.failure(s)
 	}
@@ -267,7 +278,7 @@ func (p *Progress) failure(s *report.Spec) {
 	if report.Follows(s.Code) { // the first of each cause is enough
 		cause := [2]string{s.Message, s.Code}
 		if p.alike[cause]++; p.alike[cause] == 1 && len(p.alike) <= maxKinds {
-			p.say(p.specLine(s))
+			p.say(p.o.specLine(s))
 		}
 		return
 	}
@@ -275,29 +286,10 @@ func (p *Progress) failure(s *report.Spec) {
 	p.alike[kind]++
 	switch n := p.alike[kind]; {
 	case n <= maxAlike:
-		p.say(p.specLine(s))
+		p.say(p.o.specLine(s))
 	case n == maxAlike+1:
 		p.say(wrap("       ", 7, p.o.width(), "further "+s.Check()+" with "+s.Code+" are only counted here, the summary has them"))
 	}
-}
-
-// specLine is a spec's outcome, wrapped.
-func (p *Progress) specLine(s *report.Spec) string {
-	text := report.Line(s.ID)
-	if s.Code != "" {
-		text += " " + report.Line(s.Code)
-	}
-	if m := s.Figure(); m != nil {
-		text += ", " + report.FigureText(m)
-	}
-	if s.Verdict != verdict.Pass && s.Message != "" {
-		text += ": " + report.Line(s.Message)
-	}
-	if s.Verdict == verdict.Pass && s.Duration > 0 {
-		text += fmt.Sprintf(", %.2f s", s.Duration)
-	}
-	line := wrap("       ", 7, p.o.width(), text)
-	return p.o.word(s.Verdict) + line[6:]
 }
 
 // say prints whole lines above the status line, unless the level is Quiet.
@@ -340,46 +332,6 @@ func (p *Progress) refresh() {
 	case p.now().Sub(p.printed) >= heartbeat:
 		p.print(fit(p.line(), p.o.width()) + "\n")
 	}
-}
-
-// line is where the run stands.
-func (p *Progress) line() string {
-	var parts []string
-	if p.total > 0 {
-		parts = append(parts, fmt.Sprintf("[%d/%d]", p.counts.Total(), p.total))
-	}
-	if p.counts.Fail > 0 {
-		parts = append(parts, itoa(p.counts.Fail)+" failed")
-	}
-	if p.counts.Error > 0 {
-		parts = append(parts, countText(p.counts.Error, "error", "errors"))
-	}
-	parts = append(parts, clock(p.now().Sub(p.started)))
-	s := p.running[p.newest]
-	if s == nil { // the newest one has ended; show the one that runs longest
-		for id, r := range p.running {
-			if s == nil || r.began.Before(s.began) {
-				p.newest, s = id, r
-			}
-		}
-	}
-	if s == nil {
-		return strings.Join(append(parts, report.Line(p.doing)), "  ")
-	}
-	now := report.Line(p.newest)
-	if s.step != "" {
-		now += ": " + report.Line(s.step)
-	}
-	if ran := p.now().Sub(s.began); ran >= slowSpec {
-		now += fmt.Sprintf(" (%.0f s)", ran.Seconds())
-	}
-	return strings.Join(append(parts, now), "  ")
-}
-
-// clock is a duration as m:ss.
-func clock(d time.Duration) string {
-	s := int(d.Seconds())
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -16,8 +16,9 @@ const maxNamed = 12
 const maxCauses = 12
 
 // Summary writes how a run ended: each failure with code, number, path and
-// hint, of those alike the first; what was skipped and why; the counts; and
-// where the reports lie.
+// hint, of those alike the first; what was skipped and why; what the options
+// ask for besides; the bandwidths measured; the counts; and where the reports
+// lie.
 func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	var out strings.Builder
 	s := summary{out: &out, o: o, busIDs: map[string]string{}}
@@ -39,6 +40,9 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	for _, v := range []verdict.Verdict{verdict.Waived, verdict.Skip} {
 		s.briefly(groups, v, false)
 	}
+	s.listing(r.Specs)
+	s.durations(r.Specs)
+	s.matrix(r.Specs)
 	for _, warning := range r.Warnings {
 		out.WriteString(o.paint(red, "WARNING:") + wrap("         ", 9, o.width(), warning)[8:])
 	}

@@ -5,6 +5,7 @@ package terminal
 
 import (
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -29,21 +30,32 @@ type Options struct {
 	Color bool
 	Width int // columns; 0 is 80
 	Level Level
+
+	// List are the verdicts whose specs have a line each in the summary.
+	List []verdict.Verdict
+	// Durations is how many of the slowest specs the summary names; negative
+	// is all.
+	Durations int
 }
 
-// Detect looks at a file and the environment: NO_COLOR and TERM=dumb are
-// honoured.
+// minWidth is the narrowest output that is made.
+const minWidth = 40
+
+// Detect looks at a file and the environment. NO_COLOR takes the colours away,
+// TERM=dumb also all that draws a line again; COLUMNS goes before the width of
+// the terminal, and 80 is the width of what is no terminal.
 func Detect(file *os.File, getenv func(string) string) Options {
 	o := Options{Width: 80}
 	fd := int(file.Fd())
-	if !term.IsTerminal(fd) || getenv("TERM") == "dumb" {
-		return o
+	terminal := term.IsTerminal(fd)
+	if width, _, err := term.GetSize(fd); terminal && err == nil && width > 0 {
+		o.Width = max(minWidth, width)
 	}
-	o.TTY = true
-	o.Color = getenv("NO_COLOR") == ""
-	if width, _, err := term.GetSize(fd); err == nil && width > 0 {
-		o.Width = max(40, width)
+	if columns, err := strconv.Atoi(getenv("COLUMNS")); err == nil && columns > 0 {
+		o.Width = max(minWidth, columns)
 	}
+	o.TTY = terminal && getenv("TERM") != "dumb"
+	o.Color = o.TTY && getenv("NO_COLOR") == ""
 	return o
 }
 

@@ -95,13 +95,13 @@ func TestStatusLineFollowsASlowSpec(t *testing.T) {
 	j.Spec("dereference/read[gpu0->gpu1]", nil)
 	var out bytes.Buffer
 	now := sample.Start
-	p := newProgress(&out, Options{TTY: true}, func() time.Time { return now })
+	p := newProgress(&out, Options{TTY: true, Width: 100}, func() time.Time { return now })
 	for _, e := range j.Events() {
 		p.Event(e)
 	}
 	now = now.Add(75 * time.Second)
 	p.refresh()
-	const want = "[0/2]  1:15  dereference/read[gpu0->gpu1]: copying 64 MiB repeatedly (75 s)"
+	const want = "[........] 0/2  1:15  dereference/read[gpu0->gpu1]: copying 64 MiB repeatedly (75 s)"
 	if p.status != want {
 		t.Errorf("status line %q, want %q", p.status, want)
 	}
@@ -313,7 +313,7 @@ func TestSummaryOfHostileText(t *testing.T) {
 			GPUs: []report.GPU{{Slot: "gpu0", BusID: draw("bus")}},
 			Specs: []report.Spec{{
 				ID: "a/b[gpu0]", Verdict: v, Code: draw("code"), Message: draw("message"), Hint: draw("hint"), Path: draw("path"),
-				Subject:      &report.Subject{GPU: "gpu0"},
+				Subject: &report.Subject{GPU: "gpu0"}, Duration: 1,
 				Measurements: []verdict.Measurement{{Name: draw("name"), Unit: draw("unit"), Value: 1}},
 			}},
 		}
@@ -321,6 +321,11 @@ func TestSummaryOfHostileText(t *testing.T) {
 			r.Specs[0].Waiver = &report.Waiver{Spec: draw("pattern"), Reason: draw("reason"), Owner: draw("owner"), Expires: draw("expires")}
 		}
 		r.Counts.Add(v)
+		r.Specs = append(r.Specs, report.Spec{
+			ID: "bandwidth/write-ce[x]", Path: draw("class"), Subject: &report.Subject{From: draw("from"), To: draw("to")},
+			Measurements: []verdict.Measurement{{Name: "bandwidth", Unit: "GB/s", Value: rapid.Float64().Draw(rt, "figure")}},
+		})
+		o.List, o.Durations = []verdict.Verdict{v, verdict.Pass}, rapid.IntRange(-1, 3).Draw(rt, "durations")
 		var out bytes.Buffer
 		if err := Summary(&out, r, []string{draw("file")}, o); err != nil {
 			rt.Fatal(err)
@@ -341,15 +346,4 @@ func TestSummaryOfHostileText(t *testing.T) {
 		o.TTY = true
 		clean(rt, show(j.Events(), o), o.Width, "\r\x1b[K")
 	})
-}
-
-func TestDetect(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if o := Detect(file, os.Getenv); o.TTY || o.Color || o.Width != 80 {
-		t.Errorf("a file is taken for a terminal: %+v", o)
-	}
 }

@@ -84,6 +84,7 @@ func replay(dir string, fn func(journal.Event)) error {
 func (a *app) reportCommand() *cobra.Command {
 	var quiet, reason bool
 	var d documents
+	var display displayFlags
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Build the reports of a run again from its journal",
@@ -108,7 +109,11 @@ reason why a node was taken out of service.`,
 			if err := d.check(cmd); err != nil {
 				return err
 			}
-			return a.report(args[0], quiet, d)
+			shown, err := display.options(a, cmd)
+			if err != nil {
+				return err
+			}
+			return a.report(args[0], quiet, d, shown)
 		},
 	}
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing")
@@ -116,6 +121,7 @@ reason why a node was taken out of service.`,
 	cmd.Flags().BoolVar(&reason, "reason", false, "print one line that says why, and write nothing")
 	expect(cmd.Flags(), "reason", "true or false")
 	d.flags(cmd)
+	display.summary(cmd)
 	return cmd
 }
 
@@ -130,7 +136,7 @@ func (a *app) reason(dir string) error {
 	return err
 }
 
-func (a *app) report(dir string, quiet bool, d documents) error {
+func (a *app) report(dir string, quiet bool, d documents, display terminal.Options) error {
 	beFrugal()
 	r, err := results(dir)
 	if err != nil {
@@ -143,5 +149,5 @@ func (a *app) report(dir string, quiet bool, d documents) error {
 	if err != nil || quiet {
 		return err
 	}
-	return terminal.Summary(a.stdout, r, files, terminal.Detect(a.stdout, os.Getenv))
+	return terminal.Summary(a.stdout, r, files, display)
 }

@@ -28,8 +28,7 @@ type runFlags struct {
 	maxFail     int
 	lastFailed  string
 	timeout     time.Duration
-	verbose     bool
-	quiet       bool
+	display     displayFlags
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -48,6 +47,9 @@ and the worst of them stands.
 
 ` + names() + `
 
+The letters of -r are f failed, E errors, s skipped, w waived, p passed, a all
+but passed, A all and N none.
+
 Exit codes: 0 all good, 1 something failed or could not be decided,
 2 interrupted, 3 internal error, 4 usage, 5 nothing was tested.`,
 		Example: `  peerproof run                                the GPUs of this server
@@ -57,6 +59,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
   peerproof run -m "data && !slow" -x          only some labels, stop at the first failure
   peerproof run --loopback                     a server with one GPU
   peerproof run --node hgx-h200-8              a simulated node
+  peerproof run -r A --durations 10            each spec and the slowest in the summary
   peerproof run --last-failed OLD-RUN          what failed there, again
   peerproof run --resume OLD-RUN               go on after a reboot`,
 		Args: noArguments,
@@ -79,20 +82,15 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 	flags.StringVar(&f.junit, "junitxml", "", "write the JUnit report to `FILE` too")
 	expect(flags, "junitxml", "a file to write")
 	f.documents.flags(cmd)
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "a line for each spec")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "the summary alone")
-	for _, name := range []string{"exitfirst", "verbose", "quiet"} {
-		expect(flags, name, "true or false")
-	}
+	expect(flags, "exitfirst", "true or false")
+	f.display.levels(cmd)
+	f.display.summary(cmd)
 	return cmd
 }
 
 // options turns the flags into what the runner is asked.
 func (f *runFlags) options(a *app, cmd *cobra.Command) (runner.Options, error) {
 	set := func(name string) bool { return cmd.Flags().Changed(name) }
-	if f.verbose && f.quiet {
-		return runner.Options{}, usagef("-v with -q: expected one of them, they exclude each other")
-	}
 	if set("resume") {
 		others := given(cmd, "node", "profile", "keyword", "labels", "preset", "loopback", "out", "exitfirst", "maxfail", "last-failed", "timeout")
 		if len(others) > 0 {
@@ -126,6 +124,10 @@ func (f *runFlags) options(a *app, cmd *cobra.Command) (runner.Options, error) {
 }
 
 func (a *app) run(cmd *cobra.Command, f *runFlags) error {
+	display, err := f.display.options(a, cmd)
+	if err != nil {
+		return err
+	}
 	o, err := f.options(a, cmd)
 	if err != nil {
 		return err
@@ -142,13 +144,6 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 	ctx, stop := interrupts(cmd.Context())
 	defer stop()
 
-	display := terminal.Detect(a.stdout, os.Getenv)
-	switch {
-	case f.verbose:
-		display.Level = terminal.Verbose
-	case f.quiet:
-		display.Level = terminal.Quiet
-	}
 	progress := terminal.NewProgress(a.stdout, display)
 	defer progress.Close()
 	o.Observe = progress.Event
