@@ -13,7 +13,7 @@ LDFLAGS   = -X github.com/peerproof/peerproof/runner/cli.Version=$(VERSION)
 SIMULATED ?= hgx-h200-8
 OUT       ?= peerproof-conformance-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: help build test conformance generate docs lint bench soak-healthy fuzz clean
+.PHONY: help build test conformance generate docs man lint bench soak-healthy fuzz clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ generate: ## rebuild the kernels' PTX (needs clang-19)
 
 docs: ## write docs/codes.md again from fixtures/codes
 	$(GO) generate ./fixtures/codes
+
+# Pages have the date of the source, so that the same source makes the same package.
+man: ## manual pages into bin/man, completions for bash, zsh and fish into bin/completions
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)} $(GO) run ./runner/cli/man bin '$(VERSION)'
 
 lint: ## golangci-lint, with the rules of .golangci.yml
 	golangci-lint run

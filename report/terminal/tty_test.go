@@ -8,36 +8,22 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/peerproof/peerproof/internal/pty"
 	"github.com/peerproof/peerproof/report/internal/sample"
 )
 
-// pty opens a pseudo-terminal and returns the side that programs write to.
-func pty(t *testing.T, columns uint16) *os.File {
+// terminalOf is a pseudo-terminal to write to.
+func terminalOf(t *testing.T, columns int) *os.File {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	screen, terminal, err := pty.Open(columns)
 	if err != nil {
 		t.Skip("this machine gives no pseudo-terminal:", err)
 	}
-	t.Cleanup(func() { master.Close() })
-	fd := int(master.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip("no /dev/pts:", err)
-	}
-	t.Cleanup(func() { slave.Close() })
-	return slave
+	t.Cleanup(func() {
+		terminal.Close()
+		screen.Close()
+	})
+	return terminal
 }
 
 func TestDetect(t *testing.T) {
@@ -46,7 +32,7 @@ func TestDetect(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	wide, unknown, tiny := pty(t, 132), pty(t, 0), pty(t, 20)
+	wide, unknown, tiny := terminalOf(t, 132), terminalOf(t, 0), terminalOf(t, 20)
 	for _, c := range []struct {
 		name string
 		out  *os.File

@@ -86,8 +86,25 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.listCommand(), a.topoCommand(), a.profileCommand(), a.reportCommand(), a.diffCommand(), a.evidenceCommand(), a.versionCommand(), workerCommand())
+	root.AddCommand(
+		a.runCommand(),
+		a.listCommand(),
+		a.topoCommand(),
+		a.profileCommand(),
+		a.reportCommand(),
+		a.diffCommand(),
+		a.evidenceCommand(),
+		a.versionCommand(),
+		workerCommand(),
+	)
+	complete(root)
+	shells(root)
 	return root
+}
+
+// Command is the command line as data, for documents made from it.
+func Command() *cobra.Command {
+	return (&app{stdout: os.Stdout, stderr: os.Stderr}).root()
 }
 
 // unknownCommand says which commands there are.

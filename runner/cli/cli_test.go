@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/peerproof/peerproof/internal/pty"
 	"github.com/peerproof/peerproof/runner/cli"
 	_ "github.com/peerproof/peerproof/suites/all"
 )
@@ -39,10 +41,18 @@ func TestScript(t *testing.T) {
 				_, err := os.Stat("/sys/module/nvidia")
 				return err == nil, nil
 			}
+			if name == "pty" {
+				screen, terminal, err := pty.Open(80)
+				if err == nil {
+					err = errors.Join(screen.Close(), terminal.Close())
+				}
+				return err == nil, nil
+			}
 			return false, errors.New("unknown condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "mistake": mistake, "waitfor": waitFor, "unchanged": unchanged, "powercut": powerCut, "realrun": realRun,
+			"exits": exits, "mistake": mistake, "waitfor": waitFor, "unchanged": unchanged, "powercut": powerCut, "onterminal": onTerminal,
+			"realrun": realRun,
 		},
 	})
 }
@@ -94,6 +104,32 @@ func mistake(ts *testscript.TestScript, neg bool, args []string) {
 	if !regexp.MustCompile("expected|did you mean|must be|known here|holds one|embedded are").MatchString(said) {
 		ts.Fatalf("%q does not say what was expected", said)
 	}
+}
+
+// onterminal N COMMAND...: the command ends with exit code 0 on a terminal of N
+// columns; what it sends there is then in the file "screen".
+func onTerminal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: onterminal N COMMAND...")
+	}
+	columns, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	screen, terminal, err := pty.Open(columns)
+	ts.Check(err)
+	defer screen.Close()
+	program, err := exec.LookPath(args[1])
+	ts.Check(err)
+	cmd := exec.Command(program, args[2:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), terminal, terminal
+	cmd.Env = os.Environ()
+	for _, name := range []string{"PATH", "HOME", "TERM", "NO_COLOR", "COLUMNS", "GORACE", "TMPDIR"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	ts.Check(cmd.Start())
+	terminal.Close()
+	sent, _ := io.ReadAll(screen) // ends with EIO when the program has ended
+	ts.Check(cmd.Wait())
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), sent, 0o644))
 }
 
 // waitfor FILE TEXT: within 20 seconds the file holds the text.

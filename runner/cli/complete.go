@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/peerproof/peerproof/cuda/sim"
+	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/fixtures/profile"
+)
+
+// completion is what a shell is told of a value's beginnings.
+type completion = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
+
+// flagValues completes the values of flags, by the flag's name; a flag that no
+// command has is no mistake.
+var flagValues = map[string]completion{
+	"node":        orFile(sim.Names, "yaml", "yml"),
+	"profile":     orFile(profile.Names, "yaml", "yml"),
+	"preset":      words(func() []string { return fixtures.Presets }),
+	"labels":      words(labels),
+	"keyword":     words(keywords),
+	"list":        words(func() []string { return []string{"a", "A", "f", "fE", "fEsw", "N"} }),
+	"out":         folders,
+	"resume":      folders,
+	"last-failed": folders,
+	"from":        folders,
+	"maxfail":     words(func() []string { return nil }),
+	"durations":   words(func() []string { return nil }),
+	"timeout":     words(func() []string { return []string{"30s", "2m", "10m"} }),
+	"junitxml":    orFile(func() []string { return nil }, "xml"),
+}
+
+// complete gives each command below and with this one the completions of its
+// flags, and of its arguments by what its usage calls them.
+func complete(cmd *cobra.Command) {
+	for name, values := range flagValues {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			// The only error is that the flag has a completion already.
+			_ = cmd.RegisterFlagCompletionFunc(name, values)
+		}
+	}
+	if cmd.ValidArgsFunction == nil && cmd.Runnable() && cmd.HasParent() {
+		switch _, arguments, _ := strings.Cut(cmd.Use, " "); {
+		case strings.Contains(arguments, "DIR"):
+			cmd.ValidArgsFunction = folders
+		case arguments == "NAME":
+			cmd.ValidArgsFunction = first(words(profile.Names))
+		case arguments == "":
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		}
+	}
+	for _, below := range cmd.Commands() {
+		complete(below)
+	}
+}
+
+// shells has cobra's command that prints the scripts for shells answer to a
+// wrong one as other commands do; by itself it shows its help and exits with 0.
+func shells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return usagef("%s: expected the shell, %s", cmd.CommandPath(), instead(cmd))
+	}
+}
+
+// words completes one of some words and nothing else.
+func words(all func() []string) completion {
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return startingWith(all(), begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// orFile completes one of some words, or a file with one of these endings.
+func orFile(all func() []string, endings ...string) completion {
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if found := startingWith(all(), begun); len(found) > 0 {
+			return found, cobra.ShellCompDirectiveDefault
+		}
+		return endings, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// first completes the first argument alone.
+func first(values completion) completion {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return values(cmd, args, begun)
+	}
+}
+
+func startingWith(all []string, begun string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(w string) bool { return !strings.HasPrefix(w, begun) })
+}
+
+// labels are those of the catalogue.
+func labels() []string {
+	var all []string
+	for _, c := range fixtures.Default.Checks() {
+		all = append(all, c.Labels...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// keywords are the catalogue's areas and checks.
+func keywords() []string {
+	var all []string
+	for _, c := range fixtures.Default.Checks() {
+		all = append(all, c.Area(), c.ID)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
