@@ -173,6 +173,14 @@ func (s *Spec) BadAttempts() (n int) {
 	return n
 }
 
+// Ended is when the spec ended; zero where it never ran.
+func (s *Spec) Ended() time.Time {
+	if s.Started.IsZero() {
+		return time.Time{}
+	}
+	return s.Started.Add(time.Duration(s.Duration * float64(time.Second)))
+}
+
 // Check is the id of the spec's check: what stands before the bracket.
 func (s *Spec) Check() string {
 	for i := range len(s.ID) {

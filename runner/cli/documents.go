@@ -8,12 +8,16 @@ import (
 
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/junit"
+	"github.com/peerproof/peerproof/report/ocp"
+	"github.com/peerproof/peerproof/report/prometheus"
 )
 
 // documents is what a run leaves beside what it always leaves.
 type documents struct {
 	junit  string // further file, "" for none
 	strict bool   // JUnit for readers that know no properties of a case
+
+	prometheus, ocp string // files, "" for none
 }
 
 // flags are those that run and report share.
@@ -21,12 +25,16 @@ func (d *documents) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&d.strict, "junit-strict", false, "leave out of JUnit what the strict schema of xunit refuses")
 	expect(f, "junit-strict", "true or false")
+	f.StringVar(&d.prometheus, "prometheus", "", "write metrics for node_exporter's textfile collector to `FILE`")
+	expect(f, "prometheus", "a file to write, whose name ends in .prom")
+	f.StringVar(&d.ocp, "ocp", "", "write Open Compute's Test and Validation output to `FILE`")
+	expect(f, "ocp", "a file to write")
 }
 
 // check refuses files that could not be written at the end of the run.
 func (d *documents) check(cmd *cobra.Command) error {
 	for _, f := range []struct{ flag, path string }{
-		{"junitxml", d.junit},
+		{"junitxml", d.junit}, {"prometheus", d.prometheus}, {"ocp", d.ocp},
 	} {
 		if flag := cmd.Flags().Lookup(f.flag); flag == nil || !flag.Changed {
 			continue
@@ -55,7 +63,7 @@ func (d *documents) of(dir string) []document {
 		{filepath.Join(dir, junitName), writeJUnit},
 	}
 	for _, more := range []document{
-		{d.junit, writeJUnit},
+		{d.junit, writeJUnit}, {d.prometheus, prometheus.Write}, {d.ocp, ocp.Write},
 	} {
 		if more.path != "" {
 			all = append(all, more)

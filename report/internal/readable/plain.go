@@ -10,6 +10,10 @@ import (
 // the direction of writing, ends a line unseen, or is none.
 func Plain(text []byte) error {
 	for i := 0; i < len(text); {
+		if c := text[i]; c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRune(text[i:])
 		bad := r == utf8.RuneError && n == 1 ||
 			unicode.IsControl(r) && r != '\n' && r != '\t' ||
