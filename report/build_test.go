@@ -69,7 +69,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	back.Run.Serial = r.Run.Serial // not part of the file
-	without := *r // what other documents hold
+	without := *r                  // what other documents hold
 	without.Node, without.ProfileText, without.NodeText = nil, "", ""
 	if diff := cmp.Diff(&without, &back); diff != "" {
 		t.Errorf("read back (-written +read):\n%s", diff)

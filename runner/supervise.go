@@ -310,7 +310,7 @@ func (s *supervisor) heard(w *watch, m *message) {
 		s.ledger.start(i)
 	case msgStep:
 		w.step = m.Text
-		s.ledger.step(i, m.Text)
+		s.step(i, m.Text)
 		return // a step does not buy time
 	case msgMeasure:
 		if m.Measurement != nil {
