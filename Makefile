@@ -73,5 +73,9 @@ fuzz: ## every fuzz target, FUZZTIME each
 verify-slurm: bin/peerproof ## ci/slurm on a real Slurm with simulated nodes: needs root and apt
 	ci/slurm/verify.sh bin/peerproof
 
+.PHONY: verify-fleet
+verify-fleet: bin/peerproof ## peerproof fleet over 1,000 servers: what it finds, and what it costs
+	report/fleet/testdata/verify
+
 clean: ## remove what was built
 	rm -rf bin

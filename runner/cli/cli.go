@@ -94,6 +94,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 		a.reportCommand(),
 		a.diffCommand(),
 		a.evidenceCommand(),
+		a.fleetCommand(),
 		a.versionCommand(),
 		workerCommand(),
 	)

@@ -1,0 +1,115 @@
+package fleet
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Depth is how far below an argument run folders are looked for.
+const Depth = 4
+
+// The files of a run's folder that are read.
+const (
+	resultsName = "results.json"
+	journalName = "journal.jsonl"
+	nodeName    = "node.json"
+	// reportName is what marks a folder as one of our own reports.
+	reportName = "fleet.json"
+)
+
+// Folder is the folder of one run.
+type Folder struct {
+	Name string // as it is shown
+	FS   fs.FS
+	Path string // in FS
+}
+
+// Find looks for run folders in root and at most Depth below. Name is how root
+// is shown. Folders without a run in or below them are named as skipped, and
+// so is what cannot be read; hidden folders and earlier fleet reports are not.
+func Find(name string, root fs.FS) ([]Folder, []Skipped) {
+	f := finder{name: name, root: root}
+	if !f.walk(".", 0) && len(f.skipped) == 0 {
+		f.skip(".", "it holds no run: no "+journalName+" and no "+resultsName+" in it or below")
+	}
+	return f.found, f.skipped
+}
+
+type finder struct {
+	name    string
+	root    fs.FS
+	found   []Folder
+	skipped []Skipped
+}
+
+func (f *finder) shown(dir string) string {
+	if dir == "." {
+		return f.name
+	}
+	return strings.TrimSuffix(f.name, "/") + "/" + dir
+}
+
+func (f *finder) skip(dir, reason string) {
+	f.skipped = append(f.skipped, Skipped{Dir: f.shown(dir), Reason: reason})
+}
+
+// walk looks at a folder and below; it returns whether anything there was a
+// run, or was named.
+func (f *finder) walk(dir string, depth int) bool {
+	entries, err := fs.ReadDir(f.root, dir)
+	if err != nil {
+		f.skip(dir, "it cannot be read: "+cause(err))
+		return true
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && !e.IsDir() })
+	}
+	switch {
+	case has(resultsName), has(journalName):
+		f.found = append(f.found, Folder{Name: f.shown(dir), FS: f.root, Path: dir})
+		return true
+	case has(reportName):
+		return true
+	}
+	any := false
+	var empty []string
+	for _, e := range entries {
+		below := path.Join(dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.Type()&fs.ModeSymlink != 0:
+			if info, err := fs.Stat(f.root, below); err == nil && info.IsDir() {
+				f.skip(below, "it is a symbolic link, which is not followed; name it as an argument")
+				any = true
+			}
+		case !e.IsDir():
+		case depth == Depth:
+			f.skip(below, "it lies deeper than run folders are looked for")
+			any = true
+		case f.walk(below, depth+1):
+			any = true
+		default:
+			empty = append(empty, below)
+		}
+	}
+	// Of a tree without any run its top is named, once.
+	if any || depth == 0 {
+		for _, below := range empty {
+			f.skip(below, "it holds no run: no "+journalName+" and no "+resultsName+" in it or below")
+		}
+		return any || len(empty) > 0
+	}
+	return false
+}
+
+// cause is an error of the file system without operation and path.
+func cause(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

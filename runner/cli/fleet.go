@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/report/fleet"
+	"github.com/peerproof/peerproof/report/terminal"
+)
+
+// The files of a fleet's report.
+const (
+	fleetJSON = "fleet.json"
+	fleetHTML = "fleet.html"
+)
+
+func (a *app) fleetCommand() *cobra.Command {
+	var out string
+	var quiet bool
+	cmd := &cobra.Command{
+		Use:   "fleet DIR...",
+		Short: "Make one report of the runs of many servers",
+		Long: `Fleet reads the folders that runs left, one or more for each server, and makes one
+report of them: the verdict of each server, failures by code and part, servers,
+GPUs and pairs that pass their floors but are slower than their equals, and
+versions of driver and firmware that differ. Each DIR is a run's folder or holds
+such folders, at most 4 levels below. Of several runs of one server the last
+counts. SIMULATED and LOOPBACK runs are grouped apart.
+
+It writes fleet.html and fleet.json. Folders that cannot be read are named and
+skipped. It exits with 0 where every server passed and none is an outlier, 1
+where one failed, erred or is an outlier, and 5 where no run could be read.`,
+		Example: `  peerproof fleet runs/                the runs of a rack, collected in one folder
+  peerproof fleet --out today node*/   one report in the folder today`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s: no folder is named; expected folders of runs, or folders that hold some", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.fleet(args, out, quiet) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&out, "out", "", "write into this `DIR`, the default is peerproof-fleet-TIME")
+	expect(cmd.Flags(), "out", "a folder to write into")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing")
+	expect(cmd.Flags(), "quiet", "true or false")
+	return cmd
+}
+
+func (a *app) fleet(args []string, out string, quiet bool) error {
+	beFrugal()
+	var folders []fleet.Folder
+	var skipped []fleet.Skipped
+	for _, dir := range args {
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			skipped = append(skipped, fleet.Skipped{Dir: dir, Reason: "it cannot be read: " + cause(err).Error()})
+			continue
+		case err != nil:
+			return usagef("fleet %s: %w; expected the folder of a run, or one that holds some", dir, cause(err))
+		case !info.IsDir():
+			return usagef("fleet %s: it is a file; expected the folder of a run, or one that holds some", dir)
+		}
+		found, not := fleet.Find(filepath.ToSlash(filepath.Clean(dir)), os.DirFS(dir))
+		folders, skipped = append(folders, found...), append(skipped, not...)
+	}
+	now := time.Now()
+	r := fleet.Build(fleet.Load(folders, skipped, runtime.GOMAXPROCS(0)), fleet.Options{Tool: tool(), Now: now.UTC()})
+	if out == "" {
+		out = "peerproof-fleet-" + now.Format("20060102-150405")
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return usagef("--out %s: %w; expected a folder to write into", out, cause(err))
+	}
+	if err := canMake(out); err != nil {
+		return usagef("--out %s: %w; expected a folder to write into", out, err)
+	}
+	files := []string{filepath.Join(out, fleetHTML), filepath.Join(out, fleetJSON)}
+	for i, write := range []func(io.Writer) error{
+		func(w io.Writer) error { return fleet.WriteHTML(w, r) },
+		func(w io.Writer) error { return fleet.WriteJSON(w, r) },
+	} {
+		if err := report.WriteFile(files[i], write); err != nil {
+			return err
+		}
+	}
+	a.exit = r.Exit
+	if quiet {
+		return nil
+	}
+	return terminal.Fleet(a.stdout, r, files, terminal.Detect(a.stdout, os.Getenv))
+}
