@@ -173,7 +173,7 @@ func replaceAddresses(text string, r *redactor) string {
 			address, port = address[:i], address[i:]
 			ip, err = netip.ParseAddr(address)
 		}
-		if err != nil || ip.IsLoopback() || ip.IsUnspecified() {
+		if err != nil || ip.IsLoopback() || ip.IsUnspecified() || !strings.ContainsAny(address, "0123456789") {
 			continue
 		}
 		out.WriteString(text[last:from])

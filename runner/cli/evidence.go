@@ -19,6 +19,8 @@ import (
 
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/evidence"
+	"github.com/peerproof/peerproof/runner"
+	"github.com/peerproof/peerproof/runner/journal"
 )
 
 func (a *app) evidenceCommand() *cobra.Command {
@@ -102,6 +104,9 @@ func oneFolder(cmd *cobra.Command, args []string) error {
 func (a *app) pack(parent context.Context, dir string, f *packFlags) error {
 	beFrugal()
 	r, err := results(dir)
+	if err == nil {
+		err = journal.Idle(filepath.Join(dir, journalName))
+	}
 	if err != nil {
 		return usagef("evidence pack %s: %w", dir, err)
 	}
@@ -122,7 +127,9 @@ func (a *app) pack(parent context.Context, dir string, f *packFlags) error {
 	var refused *evidence.RefusedError
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted: nothing was packed")
+		a.exit = runner.ExitInterrupted
+		_, err := io.WriteString(a.stdout, "interrupted: nothing was packed\n")
+		return err
 	case errors.As(err, &refused):
 		return usagef("evidence pack %s: %w", dir, err)
 	case err != nil:

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,11 +96,11 @@ func run(ctx context.Context, within time.Duration, dir, name string, args ...st
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s was interrupted", name)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w: %s", name, err, lastLine(stderr.String(), stdout.String()))
+		return nil, fmt.Errorf("%s: %w: %s", name, err, lastLine(stderr.kept.String(), stdout.kept.String()))
 	case stdout.dropped:
 		return nil, fmt.Errorf("%s wrote more than %d bytes", name, maxOutput)
 	}
-	return stdout.Bytes(), nil
+	return stdout.kept.Bytes(), nil
 }
 
 // lastLine is the last line of the first text that has one.
@@ -115,19 +114,16 @@ func lastLine(texts ...string) string {
 	return "it said nothing"
 }
 
-// limited is a buffer that drops what is too much.
+// limited keeps the beginning of what is written to it. The buffer is no part
+// of its face: io.Copy would find bytes.Buffer's ReadFrom, which has no limit.
 type limited struct {
-	bytes.Buffer
+	kept    bytes.Buffer
 	dropped bool
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	if room := maxOutput - l.Len(); len(p) > room {
-		l.dropped = true
-		_, _ = l.Buffer.Write(p[:room]) // it never fails
-		return len(p), nil
-	}
-	return l.Buffer.Write(p)
+	n := min(len(p), maxOutput-l.kept.Len())
+	l.dropped = l.dropped || n < len(p)
+	l.kept.Write(p[:n]) // it never fails
+	return len(p), nil
 }
-
-var _ io.Writer = (*limited)(nil)

@@ -97,6 +97,20 @@ func lock(file *os.File) error {
 	return nil
 }
 
+// Idle returns an error that wraps ErrInUse where a run is still writing the
+// journal at path, and one of the file system where there is none.
+func Idle(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open journal: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read, and the lock ends with it
+	if err := lock(file); errors.Is(err, ErrInUse) {
+		return fmt.Errorf("%w; expected that of a run that has ended", err)
+	}
+	return nil // a file system without locks cannot tell
+}
+
 // Append writes one event and returns it as written: with its sequence number,
 // the hash of the line before it, and the time where it had none.
 func (w *Writer) Append(e Event) (Event, error) {
