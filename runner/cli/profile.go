@@ -22,11 +22,12 @@ failures are excused until when.`,
 		Example: `  peerproof profile list
   peerproof profile show hgx-h200-8
   peerproof profile capture > my-server.yaml                     from this server
-  peerproof profile capture --from peerproof-HOST-TIME > my.yaml from a run of it`,
+  peerproof profile capture --from peerproof-HOST-TIME > my.yaml from a run of it
+  peerproof profile schema > profile.schema.json                 for an editor`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.profileList(), a.profileShow(), a.profileCapture())
+	cmd.AddCommand(a.profileList(), a.profileShow(), a.profileCapture(), a.profileSchema())
 	return cmd
 }
 
@@ -59,6 +60,16 @@ func (a *app) profileShow() *cobra.Command {
 				return usagef("profile show: %w", err)
 			}
 			_, err = a.stdout.Write(p.Text())
+			return err
+		},
+	}
+}
+
+func (a *app) profileSchema() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of a profile, for editors", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.stdout.Write(profile.Schema())
 			return err
 		},
 	}

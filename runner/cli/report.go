@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/report/schema"
 	"github.com/peerproof/peerproof/report/terminal"
 	"github.com/peerproof/peerproof/runner"
 	"github.com/peerproof/peerproof/runner/journal"
@@ -85,6 +86,7 @@ func (a *app) reportCommand() *cobra.Command {
 	var quiet, reason bool
 	var d documents
 	var display displayFlags
+	var name string
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Build the reports of a run again from its journal",
@@ -95,11 +97,23 @@ verdict is.
 
 With --reason it writes no file and prints one line instead: verdict, code, id
 and serial number of the spec to look at first. A scheduler can keep it as the
-reason why a node was taken out of service.`,
+reason why a node was taken out of service.
+
+With --schema it takes no folder and prints the JSON Schema of results.json or
+node.json.`,
 		Example: `  peerproof report peerproof-node17-20260203-040506
-  peerproof report peerproof-node17-20260203-040506 --reason`,
-		Args: oneFolder,
+  peerproof report peerproof-node17-20260203-040506 --reason
+  peerproof report --schema results`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("schema") {
+				return noArguments(cmd, args)
+			}
+			return oneFolder(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("schema") {
+				return a.schema(name)
+			}
 			if quiet && reason {
 				return usagef("-q with --reason: expected one of them, they exclude each other")
 			}
@@ -121,8 +135,28 @@ reason why a node was taken out of service.`,
 	cmd.Flags().BoolVar(&reason, "reason", false, "print one line that says why, and write nothing")
 	expect(cmd.Flags(), "reason", "true or false")
 	d.flags(cmd)
+	cmd.Flags().StringVar(&name, "schema", "", "print the JSON Schema of `DOCUMENT`: "+oneOf(schemas))
+	expect(cmd.Flags(), "schema", oneOf(schemas))
 	display.summary(cmd)
 	return cmd
+}
+
+// schemas are the documents whose schema report prints.
+var schemas = []string{"node", "results"}
+
+// schema prints the JSON Schema of a document.
+func (a *app) schema(document string) error {
+	var text []byte
+	switch document {
+	case "node":
+		text = schema.Node()
+	case "results":
+		text = schema.Results()
+	default:
+		return usagef("--schema %q: expected %s", document, oneOf(schemas))
+	}
+	_, err := a.stdout.Write(text)
+	return err
 }
 
 // reason prints the line that is kept beside a node.
