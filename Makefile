@@ -69,13 +69,16 @@ fuzz: ## every fuzz target, FUZZTIME each
 		done; \
 	done
 
-.PHONY: verify-slurm
+.PHONY: verify-slurm verify-k8s
 verify-slurm: bin/peerproof ## ci/slurm on a real Slurm with simulated nodes: needs root and apt
 	ci/slurm/verify.sh bin/peerproof
 
 .PHONY: verify-fleet
 verify-fleet: bin/peerproof ## peerproof fleet over 1,000 servers: what it finds, and what it costs
 	report/fleet/testdata/verify
+
+verify-k8s: bin/peerproof ## ci/kubernetes: manifests by the API server's own rules, the containers' commands here; needs the Go proxy
+	cd ci/kubernetes/verify && PEERPROOF=$(CURDIR)/bin/peerproof $(GO) test -count=1 ./...
 
 clean: ## remove what was built
 	rm -rf bin

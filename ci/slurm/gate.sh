@@ -14,7 +14,7 @@ node=${SLURMD_NODENAME:-$(hostname -s)}
 
 # say TEXT: tell slurmd's log (where it keeps the output) and the system's.
 say() {
-	echo "peerproof: $1"
+	printf 'peerproof: %s\n' "$1"
 	logger -t peerproof -- "$1" 2>/dev/null || :
 }
 

@@ -8,7 +8,9 @@ LAB_PEERPROOF=$(readlink -m "${1:-$(dirname "$0")/../../bin/peerproof}")
 cd "$(dirname "$0")"
 [ -x "$LAB_PEERPROOF" ] || { echo "there is no program $LAB_PEERPROOF: run make verify-slurm"; exit 1; }
 [ "$(id -u)" -eq 0 ] || { echo "slurmd and munged need root: run this as root, in a container or on a machine to spare"; exit 1; }
-if ! command -v slurmctld slurmd sinfo munged >/dev/null; then
+missing=
+for tool in slurmctld slurmd sinfo munged; do command -v "$tool" >/dev/null || missing=$tool; done
+if [ -n "$missing" ]; then
 	echo "installing Slurm and MUNGE with apt"
 	apt-get update -q >/dev/null
 	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -qy --no-install-recommends \
@@ -117,7 +119,8 @@ job=$(PEERPROOF=$LAB/etc/peerproof-simulated PEERPROOF_RUNS=$LAB/accepted sbatch
 await 90 "the job over n2 to n5 is over" over "$job"
 cat "$LAB/log/job-$job"
 scontrol --oneliner show job "$job" | grep -q 'JobState=FAILED.*ExitCode=4:0' || fail "the job did not fail with its worst exit code"
-[ "$(ls "$LAB/accepted")" = $'n2\nn3\nn4' ] || fail "not every node left a run"
+[ "$(find "$LAB/accepted" -name results.json | wc -l)" -eq 3 ] || fail "not every node left a run"
+grep -q '"n3"' "$LAB/accepted/fleet.json" && [ -s "$LAB/accepted/fleet.html" ] || fail "there is no report over the nodes"
 said "$job" 'n2: SIMULATED pass, [0-9]* of [0-9]* specs passed' || fail "n2 did not pass"
 for name in n3 n4; do
 	said "$job" "$name: SIMULATED fail links-down link/nvlink-active\[gpu1\] serial [0-9]*" || fail "$name is not named"
