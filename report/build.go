@@ -86,6 +86,10 @@ func (b *builder) add(e *journal.Event) {
 		} else if ok && e.Outcome != nil {
 			b.end(i, e)
 		}
+	case journal.TypeXid:
+		if e.Xid != nil {
+			b.results.Xids = append(b.results.Xids, *e.Xid)
+		}
 	case journal.TypeResume:
 		b.finish = nil
 	case journal.TypeFinish:

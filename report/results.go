@@ -29,6 +29,9 @@ type Results struct {
 	// Node is the inventory, which is a document of its own (node.json); nil
 	// where discovery did not come to its end.
 	Node *topology.Node `json:"-"`
+	// Xids are the errors that the driver reported during the run, as the
+	// journal has them; they are no part of results.json.
+	Xids []topology.Xid `json:"-"`
 	// ProfileText and NodeText are the YAML that the run was given; "" for none.
 	ProfileText string `json:"-"`
 	NodeText    string `json:"-"`

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/report/html"
 	"github.com/peerproof/peerproof/report/junit"
 	"github.com/peerproof/peerproof/report/ocp"
 	"github.com/peerproof/peerproof/report/prometheus"
@@ -61,6 +62,7 @@ func (d *documents) of(dir string) []document {
 	all := []document{
 		{filepath.Join(dir, resultsName), report.WriteJSON},
 		{filepath.Join(dir, junitName), writeJUnit},
+		{filepath.Join(dir, htmlName), html.Write},
 	}
 	for _, more := range []document{
 		{d.junit, writeJUnit}, {d.prometheus, prometheus.Write}, {d.ocp, ocp.Write},

@@ -22,6 +22,7 @@ const (
 	journalName = runner.JournalFile
 	resultsName = "results.json"
 	junitName   = "junit.xml"
+	htmlName    = "report.html"
 )
 
 // memoryLimit is where the garbage collector begins to work harder, in bytes:
@@ -90,10 +91,10 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Build the reports of a run again from its journal",
-		Long: `Report builds results.json and junit.xml of the run in folder DIR again, from
-journal.jsonl alone. It works after a power cut too: specs without a verdict are
-then errors, not-run. It exits with 0 when the reports are written, whatever the
-verdict is.
+		Long: `Report builds results.json, junit.xml and report.html of the run in folder DIR
+again, from journal.jsonl alone. It works after a power cut too: specs without a
+verdict are then errors, not-run. It exits with 0 when the reports are written,
+whatever the verdict is.
 
 With --reason it writes no file and prints one line instead: verdict, code, id
 and serial number of the spec to look at first. A scheduler can keep it as the

@@ -38,8 +38,8 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Test the GPUs and leave reports",
 		Long: `Run tests the GPUs of this server, or a simulated node, and leaves a folder with
 journal.jsonl (everything, as it happened), node.json (the inventory),
-results.json and junit.xml. A GPU that hangs or crashes costs its own specs and
-never the report.
+results.json, junit.xml and report.html, which says what to do first. A GPU that
+hangs or crashes costs its own specs and never the report.
 
 Presets: gate is the quick subset before a job, acceptance everything but what
 is slow, rma everything, where what failed or erred runs until it has three runs
