@@ -14,6 +14,8 @@ var _ = fixtures.Specify("inventory/iommu-acs", fixtures.Whole, Label("gate"),
 		switch {
 		case n.Host.Virtualised:
 			fixtures.Skip("virtualised", "what IOMMU and bridges do is the host's to see")
+		case n.AllHidden():
+			fixtures.Skip("no-subjects", "every GPU is hidden from this run%s", hiddenGPUs(n))
 		case !n.OnPCI():
 			fixtures.Skip("no-sysfs", "sysfs does not show the GPUs")
 		}
