@@ -52,8 +52,7 @@ var nodes = []struct{ name, node, profile string }{
 		"  - {kind: nvml-error, gpu: 1, call: nvmlDeviceGetFieldValues, return: 3}\n", ""},
 }
 
-// What every check says of each of these nodes, for one of its subjects with
-// each verdict and code.
+// What the checks say of each of these nodes.
 func TestOddNodes(t *testing.T) {
 	binary := build(t)
 	said := make([]string, len(nodes))
@@ -74,27 +73,45 @@ func TestOddNodes(t *testing.T) {
 					args = append(args, "--profile", profile)
 				}
 				printed, _ := exec.Command(binary, args...).CombinedOutput() // its exit code is not what is asked here
-				var order []string
-				count, text := map[string]int{}, map[string]string{}
-				for _, r := range results(t, out, printed) {
-					check, _, _ := strings.Cut(r.ID, "[")
-					key := check + ": " + r.verdict()
-					if count[key]++; count[key] == 1 {
-						order = append(order, key)
-						text[key] = r.Message
-						if r.Hint != "" {
-							text[key] += "\n\t\t" + r.Hint
-						}
-					}
-				}
-				var b strings.Builder
-				fmt.Fprintf(&b, "%s\n", n.name)
-				for _, key := range order {
-					fmt.Fprintf(&b, "\t%d %s: %s\n", count[key], key, text[key])
-				}
-				said[i] = b.String()
+				said[i] = n.name + "\n" + folded(results(t, out, printed))
 			})
 		}
 	})
 	golden(t, filepath.Join("testdata", "nodes.golden"), strings.Join(said, ""))
+}
+
+// folded says of each verdict, code and message which checks ended in it, with
+// how many of their subjects.
+func folded(all []result) string {
+	var order []string
+	of := map[string][]string{} // checks by what they say
+	count := map[string]int{}
+	for _, r := range all {
+		check, _, _ := strings.Cut(r.ID, "[")
+		key := check + " " + r.verdict()
+		if count[key]++; count[key] > 1 {
+			continue
+		}
+		says := r.verdict() + ": " + r.Message
+		if r.Hint != "" {
+			says += "\n\t\t" + r.Hint
+		}
+		if of[says] == nil {
+			order = append(order, says)
+		}
+		of[says] = append(of[says], key)
+	}
+	var b strings.Builder
+	for _, says := range order {
+		fmt.Fprintf(&b, "\t%s\n\t\t", says)
+		for i, key := range of[says] {
+			check, _, _ := strings.Cut(key, " ")
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s (%d)", check, count[key])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }
