@@ -52,6 +52,9 @@ type builder struct {
 
 // add folds one event.
 func (b *builder) add(e *journal.Event) {
+	if e.Type == journal.TypeResume && e.Time.After(b.last) {
+		b.results.Run.Paused += e.Time.Sub(b.last)
+	}
 	b.last = e.Time
 	switch e.Type {
 	case journal.TypeRun:
@@ -216,6 +219,7 @@ func (b *builder) settle() {
 	if b.finish != nil {
 		r.Exit = b.finish.Exit
 	} else {
+		r.Unfinished = true
 		r.Warnings = append(r.Warnings, fmt.Sprintf(
 			"the journal has no end: the run was cut off, by a power cut or a kill; %d of %d specs have no verdict of their own and are not-run. Go on with run --resume",
 			open, len(r.Specs)))

@@ -32,6 +32,9 @@ type Results struct {
 	// Xids are the errors that the driver reported during the run, as the
 	// journal has them; they are no part of results.json.
 	Xids []topology.Xid `json:"-"`
+	// Unfinished says that the journal has no end: the run goes on, or was cut
+	// off.
+	Unfinished bool `json:"-"`
 	// ProfileText and NodeText are the YAML that the run was given; "" for none.
 	ProfileText string `json:"-"`
 	NodeText    string `json:"-"`
@@ -42,22 +45,28 @@ type Results struct {
 
 // Run says what ran, when and on what.
 type Run struct {
-	ID        string    `json:"id"`
-	Tool      string    `json:"tool"`
-	Started   time.Time `json:"started"`
-	Ended     time.Time `json:"ended"` // of a run that was cut off: its last event
-	Host      string    `json:"host"`
-	Serial    string    `json:"-"` // the server's, "" where it could not be read
-	Simulated bool      `json:"simulated"`
-	Loopback  bool      `json:"loopback"`
-	Node      string    `json:"node"`    // name of the simulated node, "" on real GPUs
-	Profile   string    `json:"profile"` // "" where none was given
-	Args      []string  `json:"args"`
+	ID      string    `json:"id"`
+	Tool    string    `json:"tool"`
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"` // of a run that was cut off: its last event
+	// Paused is how long the run lay still before it was resumed.
+	Paused    time.Duration `json:"-"`
+	Host      string        `json:"host"`
+	Serial    string        `json:"-"` // the server's, "" where it could not be read
+	Simulated bool          `json:"simulated"`
+	Loopback  bool          `json:"loopback"`
+	Node      string        `json:"node"`    // name of the simulated node, "" on real GPUs
+	Profile   string        `json:"profile"` // "" where none was given
+	Args      []string      `json:"args"`
 	// What was selected, for reports that ask; Args has it too.
 	Preset  string `json:"-"` // "" is acceptance
 	Keyword string `json:"-"` // -k
 	Labels  string `json:"-"` // -m
 }
+
+// Took is how long the run was under way: from its start to its end, without
+// the time for which it lay still before it was resumed.
+func (r *Run) Took() time.Duration { return r.Ended.Sub(r.Started) - r.Paused }
 
 // Counts is how many specs ended in each verdict.
 type Counts struct {

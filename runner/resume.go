@@ -95,25 +95,31 @@ func (r *run) resume() error {
 		return &UsageError{fmt.Errorf("--resume %s: "+format, append([]any{r.options.Resume}, args...)...)}
 	}
 	if r.options.Out != "" {
-		return refuse("goes on in that folder; --out %s has no meaning with it", r.options.Out)
+		return refuse("goes on in that folder; expected no --out %s with it", r.options.Out)
 	}
 	r.dir = r.options.Resume
 	p := newPast()
+	var broken *journal.BrokenError
 	w, err := journal.Resume(filepath.Join(r.dir, JournalFile), p.take)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return refuse("holds no %s; expected the folder of a run", JournalFile)
+	case errors.As(err, &broken):
+		return refuse("line %d of its %s %s; expected it as the run wrote it: report makes reports of what can be read, a new run tests all again",
+			broken.Line, JournalFile, broken.What)
+	case errors.Is(err, journal.ErrInUse):
+		return refuse("%v; expected one that has stopped", journal.ErrInUse)
 	case err != nil:
-		return refuse("%v", err)
+		return refuse("%s; expected the folder of a run that was interrupted", reasonOf(err))
 	}
 	host, _ := os.Hostname() // the kernel always has one
 	switch {
 	case p.run == nil:
-		err = refuse("its journal is empty")
+		err = refuse("its journal is empty; expected the folder of a run that was interrupted")
 	case p.finish != nil && p.finish.Reason != reasonInterrupted:
 		err = refuse("that run has ended (%s); expected one that was interrupted", p.finish.Reason)
 	case !p.run.Simulated && p.run.Host != host:
-		err = refuse("that run tests %s, and this is %s", p.run.Host, host)
+		err = refuse("that run tests %s, and this is %s; expected the machine that it began on", p.run.Host, host)
 	default:
 		r.input, err = read(*p.run)
 	}

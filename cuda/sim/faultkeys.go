@@ -73,6 +73,9 @@ var faultKeys = map[string]faultKey{
 			return
 		}
 		ft.from, ft.to = r.gpuNumber(f, list.Values[0], what), r.gpuNumber(f, list.Values[1], what)
+		if ft.from == ft.to && !r.failed() {
+			r.fail(list.Values[1], "%s names GPU %d twice; expected two GPUs such as [0, 1]", what, ft.to)
+		}
 	},
 	"both": func(r *reader, _ *File, ft *fault, n ast.Node, what string) { ft.both = r.boolean(n, what) },
 	"engine": func(r *reader, _ *File, ft *fault, n ast.Node, what string) {

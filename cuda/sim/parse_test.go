@@ -92,6 +92,7 @@ func TestParseErrors(t *testing.T) {
 		{"gpu on a node without", "version: 1\ngpus: {count: 0}\nfaults: [{kind: missing, gpu: 0}]\n", "3:31", "this node has no GPU"},
 		{"all GPUs where one is meant", two + "faults: [{kind: missing, gpu: all}]\n", "4:31", "must be one GPU's number"},
 		{"a pair of three", two + "faults: [{kind: no-access, pair: [0, 1, 1]}]\n", "4:34", "two GPUs such as [0, 1], or all"},
+		{"a pair of a GPU with itself", two + "faults: [{kind: no-access, pair: [1, 1]}]\n", "4:38", "names GPU 1 twice"},
 		{"pair out of range", two + "faults: [{kind: no-access, pair: [0, 2]}]\n", "4:38", "from 0 to 1"},
 		{"gpu and pair", two + "faults: [{kind: hang, gpu: 0, pair: [0, 1]}]\n", "4:28", "both gpu and pair"},
 		{"neither gpu nor pair", two + "faults: [{kind: hang}]\n", "4:10", "needs gpu or pair"},

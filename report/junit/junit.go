@@ -115,7 +115,7 @@ func (d *document) root() xml.StartElement {
 	attr := func(name, value string) xml.Attr { return xml.Attr{Name: xml.Name{Local: name}, Value: value} }
 	root := xml.StartElement{Name: xml.Name{Local: "testsuites"}, Attr: []xml.Attr{
 		attr("name", name),
-		attr("time", seconds(r.Run.Ended.Sub(r.Run.Started).Seconds())),
+		attr("time", seconds(r.Run.Took().Seconds())),
 		attr("tests", strconv.Itoa(r.Counts.Total())),
 		attr("errors", strconv.Itoa(r.Counts.Error)),
 		attr("failures", strconv.Itoa(r.Counts.Fail)),

@@ -49,7 +49,7 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	if len(files) > 0 {
 		out.WriteString(wrap("reports: ", 9, o.width(), strings.Join(files, "  ")))
 	}
-	took := r.Run.Ended.Sub(r.Run.Started)
+	took := r.Run.Took()
 	total := fmt.Sprintf("%s in %.1f s: ", countText(r.Counts.Total(), "spec", "specs"), took.Seconds())
 	verdictText := strings.ToUpper(string(r.Verdict))
 	out.WriteString(wrap("", 2, o.width(), total+countsText(r.Counts)+fmt.Sprintf("; exit %d", r.Exit)))

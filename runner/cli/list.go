@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,9 @@ func (a *app) list(cmd *cobra.Command, t *target, asJSON bool) error {
 	}
 	if len(plan) == 0 {
 		a.exit = runner.ExitNothing
+		if _, err := fmt.Fprintln(a.stderr, "peerproof: "+unmatched(o.Selection, "")); err != nil {
+			return err
+		}
 	}
 	out := bufio.NewWriter(a.stdout)
 	write := writeIDs

@@ -102,11 +102,11 @@ func (a *app) captured(cmd *cobra.Command, t *target, from string) (*topology.No
 	if from != "" {
 		data, err := os.ReadFile(filepath.Join(from, "node.json"))
 		if err != nil {
-			return nil, usagef("--from %s: %w; expected the folder of a run", from, err)
+			return nil, usagef("--from %s: no node.json in it can be read: %w; expected the folder that a run left", from, cause(err))
 		}
 		node, err := topology.Decode(data)
 		if err != nil {
-			return nil, usagef("--from %s: %w", from, err)
+			return nil, usagef("--from %s: its node.json: %w; expected the inventory that a run wrote", from, err)
 		}
 		return node, nil
 	}

@@ -57,9 +57,13 @@ func results(dir string) (*report.Results, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
+	live := journal.InUse(file)
 	r, err := report.Build(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; expected the journal of a run", journalName, err)
+	}
+	if live && r.Unfinished {
+		r.Warnings = append([]string{"this run is still going on: this is how it stands now, and what has had no turn yet is shown as not-run"}, r.Warnings...)
 	}
 	return r, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/terminal"
 	"github.com/peerproof/peerproof/runner"
@@ -175,13 +176,18 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 		// A reader of the output that went away changes no verdict.
 		_ = terminal.Summary(a.stdout, written, files, display)
 		_, _ = io.WriteString(a.stdout, note)
-		a.suggest(written)
+		a.suggest(written, o.Selection, f.lastFailed)
 	}
 	return err
 }
 
-// suggest tells someone without a GPU how to see the program work.
-func (a *app) suggest(r *report.Results) {
+// suggest tells someone without a GPU how to see the program work, and someone
+// whose selection is empty why it is.
+func (a *app) suggest(r *report.Results, sel fixtures.Selection, lastFailed string) {
+	if r.Exit == runner.ExitNothing && len(r.Specs) == 0 {
+		_, _ = fmt.Fprintln(a.stdout, unmatched(sel, lastFailed))
+		return
+	}
 	if r.Exit == runner.ExitNothing && len(r.GPUs) == 0 && !r.Run.Simulated {
 		_, _ = fmt.Fprintln(a.stdout, "No NVIDIA GPU was found here. To see a run, test a simulated node: peerproof run --node hgx-h200-8")
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/runner"
 )
 
@@ -117,6 +119,27 @@ func lastFailed(dir string) (map[string]bool, error) {
 		}
 	}
 	return ids, nil
+}
+
+// unmatched says which selection no spec of the node meets.
+func unmatched(sel fixtures.Selection, lastFailed string) string {
+	var by []string
+	if sel.Keyword != "" {
+		by = append(by, fmt.Sprintf("-k %q", sel.Keyword))
+	}
+	if sel.Labels != "" {
+		by = append(by, fmt.Sprintf("-m %q", sel.Labels))
+	}
+	if sel.Preset != "" {
+		by = append(by, "--preset "+sel.Preset)
+	}
+	if lastFailed != "" {
+		by = append(by, fmt.Sprintf("--last-failed %s (%d ids)", lastFailed, len(sel.Only)))
+	}
+	if len(by) == 0 {
+		return "no spec exists on this node"
+	}
+	return report.Line("no spec of this node matches " + strings.Join(by, " with ") + "; peerproof list prints the ids that there are")
 }
 
 // oneOf writes "a, b or c".

@@ -84,6 +84,16 @@ func start(file *os.File, c chain) (*Writer, error) {
 	return w, nil
 }
 
+// InUse says whether a process is writing the journal now. Where that cannot
+// be found out, as on file systems without locks, it is false.
+func InUse(file *os.File) bool {
+	err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if err == nil {
+		_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN) // closing the file would do it too
+	}
+	return errors.Is(err, syscall.EWOULDBLOCK)
+}
+
 // lock takes the advisory lock of the file, which ends with the process.
 func lock(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
