@@ -43,12 +43,14 @@ func TestReason(t *testing.T) {
 		{"the whole node", report.Run{Serial: "SN0042"}, []report.Spec{missing}, "fail missing-gpu inventory/gpu-count server SN0042"},
 		{"the whole node, of no serial", report.Run{}, []report.Spec{missing}, "fail missing-gpu inventory/gpu-count"},
 		{
-			"a GPU without a serial, its own peer", report.Run{Loopback: true},
+			"a GPU without a serial, its own peer",
+			report.Run{Loopback: true},
 			[]report.Spec{{ID: "transfer/copy[gpu2->gpu2]", Verdict: verdict.Fail, Code: "data-mismatch", Subject: pair("gpu2", "gpu2")}},
 			"LOOPBACK fail data-mismatch transfer/copy[gpu2->gpu2] at 0000:1a:00.0",
 		},
 		{
-			"a GPU of which nothing is known", report.Run{},
+			"a GPU of which nothing is known",
+			report.Run{},
 			[]report.Spec{{ID: "inventory/context[gpu3]", Verdict: verdict.Error, Code: "context-failed", Subject: one("gpu3")}},
 			"error context-failed inventory/context[gpu3]",
 		},
@@ -58,14 +60,17 @@ func TestReason(t *testing.T) {
 		{"nothing was tested", report.Run{}, []report.Spec{count, count}, "skip no-gpu inventory/gpu-count"},
 		{"nothing was selected", report.Run{}, nil, "skip, 0 of 0 specs passed"},
 		{
-			"what does not fit is left out whole", report.Run{},
+			"what does not fit is left out whole",
+			report.Run{},
 			[]report.Spec{{
 				ID: "area/" + strings.Repeat("x", 80) + "[gpu0->gpu1]", Verdict: verdict.Fail, Code: "slow", Subject: pair("gpu0", "gpu1"),
 			}, links},
 			"fail slow area/" + strings.Repeat("x", 80) + "[gpu0->gpu1], 1 more",
 		},
 		{
-			"an id that does not fit", report.Run{}, []report.Spec{{ID: strings.Repeat("é", 200), Verdict: verdict.Fail, Code: "c"}},
+			"an id that does not fit",
+			report.Run{},
+			[]report.Spec{{ID: strings.Repeat("é", 200), Verdict: verdict.Fail, Code: "c"}},
 			"fail c " + strings.Repeat("é", 55) + "…",
 		},
 	} {
