@@ -42,7 +42,7 @@ type page struct {
 
 func newPage(r *report.Results) *page {
 	r = slim(r)
-	p := &page{Results: r, Marks: r.Run.Marks(), Took: seconds(r.Run.Ended.Sub(r.Run.Started).Seconds())}
+	p := &page{Results: r, Marks: r.Run.Marks(), Took: seconds(r.Run.Took().Seconds())}
 	switch {
 	case r.Run.Simulated && r.Run.Loopback:
 		p.Meaning = "no real GPU was tested, and each GPU was its own peer"
