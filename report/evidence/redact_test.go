@@ -17,6 +17,13 @@ import (
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
+const profileText = `version: 1
+# of alice, node17
+gpus: {count: 2}
+waivers:
+  - {spec: "memory/ecc", reason: "of dave, on node17", owner: dave, expires: 2027-01-31}
+`
+
 // talkative is a run whose every text names machine and people.
 func talkative() *sample.Journal {
 	const gossip = "node17.lab.example (NODE17, 10.20.30.40, de:ad:be:ef:00:01, bob@acme.example) /home/alice/x"
@@ -24,7 +31,7 @@ func talkative() *sample.Journal {
 	run := sample.Run()
 	run.Simulated, run.Node, run.Host = false, "", host
 	run.Args = []string{"run", "--profile", "/home/alice/racks/acme.yaml", "-k", "inventory/model"}
-	run.Profile, run.ProfileText = "/home/alice/racks/acme.yaml", "version: 1\n# of alice, node17\ngpus: {count: 2}\n"
+	run.Profile, run.ProfileText = "/home/alice/racks/acme.yaml", profileText
 	j.Add(journal.Event{Type: journal.TypeRun, Run: run})
 	n := sample.Node(2)
 	n.Simulated, n.Host.Name = "", host
@@ -108,7 +115,7 @@ func TestRedactedArchives(t *testing.T) {
 				t.Errorf("original head %s, want %s", m.Redacted.Original.Head, head.Hash)
 			}
 			all := everything(t, dir)
-			gone := []string{"node17", "lab.example", "alice", "carol", "bob", "acme", "10.20.30.40", "de:ad:be:ef"}
+			gone := []string{"node17", "lab.example", "alice", "carol", "dave", "bob", "acme", "10.20.30.40", "de:ad:be:ef"}
 			kept := []string{"0000:18:00.0", "nvidia h200", "96.00.15.00.01", "inventory/model[gpu0]"}
 			identity := []string{"1650001", "gpu-00000001", "sn0042"}
 			if serials {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/topology"
 	"github.com/peerproof/peerproof/runner/journal"
 )
@@ -25,6 +26,7 @@ func (r *Redaction) secretsOf(events io.Reader) ([]secret, error) {
 		case e.Run != nil:
 			c.host(e.Run.Host)
 			c.args(e.Run.Args)
+			c.owners(e.Run)
 		case e.Outcome != nil && e.Outcome.Waiver != nil:
 			c.user(e.Outcome.Waiver.Owner)
 		case e.Node != nil:
@@ -112,6 +114,18 @@ func (c *collector) args(args []string) {
 		if strings.Contains(value, "/") && len(strings.Trim(value, "./")) > 1 || fileForm.MatchString(value) {
 			c.add("path", value, anywhere)
 		}
+	}
+}
+
+// owners enters who answers for the waivers of a profile. One that cannot be
+// read excuses nothing, and is passed on as the text that it is.
+func (c *collector) owners(run *journal.Run) {
+	p, err := profile.Parse(run.Profile, []byte(run.ProfileText))
+	if run.ProfileText == "" || err != nil {
+		return
+	}
+	for _, w := range p.Waivers() {
+		c.user(w.Owner)
 	}
 }
 

@@ -27,6 +27,7 @@ var flagValues = map[string]completion{
 	"resume":      folders,
 	"last-failed": folders,
 	"from":        folders,
+	"identity":    words(func() []string { return nil }),
 	"maxfail":     words(func() []string { return nil }),
 	"durations":   words(func() []string { return nil }),
 	"timeout":     words(func() []string { return []string{"30s", "2m", "10m"} }),

@@ -73,7 +73,12 @@ it is allowed, and the archive's name then says so.`,
   sudo peerproof evidence pack --bug-report OLD-RUN     with nvidia-bug-report.sh
   peerproof evidence pack --allow-simulated OLD-RUN     of a simulated node`,
 		Args: oneFolder,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.pack(cmd.Context(), args[0], &f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.out == "" && cmd.Flags().Changed("out") {
+				return usagef("--out %q: expected a folder that can be written to", f.out)
+			}
+			return a.pack(cmd.Context(), args[0], &f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -40,6 +40,7 @@ Exit codes: 0 accepted, 1 refused, 3 internal error, 4 usage.`,
 			}
 			return nil
 		},
+		ValidArgsFunction: first(orFile(func() []string { return nil }, "gz")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := evidence.Check{Documents: packedDocuments(), Tool: tool(), Identity: identity, Now: time.Now()}
 			set := cmd.Flags().Changed

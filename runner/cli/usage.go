@@ -180,7 +180,7 @@ func instead(cmd *cobra.Command) string {
 // emptyFlag refuses a flag that names something and was given nothing, as an
 // empty shell variable does: the run would be another one than was meant.
 func emptyFlag(cmd *cobra.Command) error {
-	for _, name := range []string{"node", "profile", "resume", "from", "preset", "name"} {
+	for _, name := range []string{"node", "profile", "resume", "from", "preset", "name", "sign", "signers", "identity"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return usagef("--%s: it is empty; expected %s", name, expected(f))
 		}
