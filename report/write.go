@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/peerproof/peerproof/fixtures/jsontext"
 )
 
 // WriteJSON writes results.json, one spec a line. Specs are written one by
@@ -32,12 +34,13 @@ func WriteJSON(w io.Writer, r *Results) error {
 			return fmt.Errorf("encode %s: %w", r.Specs[i].ID, err)
 		}
 		buf.Truncate(buf.Len() - 1) // the encoder's newline
-		if _, err := buf.WriteTo(w); err != nil {
+		if _, err := w.Write(jsontext.Escape(buf.Bytes())); err != nil {
 			return err
 		}
+		buf.Reset()
 	}
 	buf.WriteString(tail)
-	_, err := buf.WriteTo(w)
+	_, err := w.Write(jsontext.Escape(buf.Bytes()))
 	return err
 }
 

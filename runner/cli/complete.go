@@ -32,6 +32,9 @@ var flagValues = map[string]completion{
 	"durations":   words(func() []string { return nil }),
 	"timeout":     words(func() []string { return []string{"30s", "2m", "10m"} }),
 	"junitxml":    orFile(func() []string { return nil }, "xml"),
+	"prometheus":  orFile(func() []string { return nil }, "prom"),
+	"ocp":         orFile(func() []string { return nil }, "jsonl"),
+	"schema":      words(func() []string { return schemas }),
 }
 
 // complete gives each command below and with this one the completions of its

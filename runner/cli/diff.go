@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/peerproof/peerproof/fixtures/jsontext"
 	"github.com/peerproof/peerproof/report/diff"
 	"github.com/peerproof/peerproof/report/terminal"
 	"github.com/peerproof/peerproof/runner"
@@ -61,8 +63,13 @@ func (a *app) diff(before, after string, asJSON bool) error {
 	if !asJSON {
 		return terminal.Diff(a.stdout, d, terminal.Detect(a.stdout, os.Getenv))
 	}
-	enc := json.NewEncoder(a.stdout)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false) // an id holds "->"
 	enc.SetIndent("", "  ")
-	return enc.Encode(d)
+	if err := enc.Encode(d); err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(jsontext.Escape(text.Bytes()))
+	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/peerproof/peerproof/fixtures/jsontext"
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/report/topo"
 	"github.com/peerproof/peerproof/runner"
@@ -66,7 +67,12 @@ func (a *app) topo(cmd *cobra.Command, t *target, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		return json.NewEncoder(a.stdout).Encode(m)
+		text, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(append(jsontext.Escape(text), '\n'))
+		return err
 	}
 	return m.Write(a.stdout)
 }

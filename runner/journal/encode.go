@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/peerproof/peerproof/fixtures/jsontext"
 )
 
 // Encoder writes events as the lines of a new journal, each with its sequence
@@ -40,6 +42,10 @@ func (c *chain) encode(line *bytes.Buffer, e *Event) error {
 	enc.SetEscapeHTML(false) // a->b stays readable
 	if err := enc.Encode(e); err != nil {
 		return fmt.Errorf("journal event %d (%s): %w", e.Seq, e.Type, err)
+	}
+	if safe := jsontext.Escape(line.Bytes()); len(safe) != line.Len() {
+		line.Reset()
+		line.Write(safe)
 	}
 	return nil
 }
