@@ -142,7 +142,7 @@ type Outlier struct {
 }
 
 // Figure is one quantity over all servers of a kind: each server's score, the
-// median over its pairs or GPUs.
+// median over the medians of its GPUs.
 type Figure struct {
 	Kind    string  `json:"kind"`
 	Check   string  `json:"check"`

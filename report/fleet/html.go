@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	_ "embed" // the page
 	"fmt"
 	"html/template"
@@ -20,6 +21,12 @@ var pageText string
 //go:embed fleet.css
 var style string
 
+// minPlotted is of how many servers a distribution says anything.
+const minPlotted = 3
+
+// maxChecks is how many checks of one part the page names; fleet.json has all.
+const maxChecks = 8
+
 // maxParts is how many parts of one code the page shows; fleet.json has all.
 const maxParts = 100
 
@@ -32,8 +39,14 @@ var page = template.Must(template.New("fleet").Funcs(template.FuncMap{
 	"upper":   func(v verdict.Verdict) string { return strings.ToUpper(report.Line(string(v))) },
 	"count":   countText,
 	"join":    func(list []string) string { return report.Line(strings.Join(list, ", ")) },
-	"first":   func(list []Part) []Part { return list[:min(len(list), maxParts)] },
-	"beyond":  func(list []Part) int { return max(0, len(list)-maxParts) },
+	"checks": func(list []string) string {
+		if more := len(list) - maxChecks; more > 0 {
+			list = append(slices.Clone(list[:maxChecks]), fmt.Sprintf("and %d more", more))
+		}
+		return report.Line(strings.Join(list, ", "))
+	},
+	"first":  func(list []Part) []Part { return list[:min(len(list), maxParts)] },
+	"beyond": func(list []Part) int { return max(0, len(list)-maxParts) },
 }).Parse(pageText))
 
 // view is what the page shows.
@@ -69,16 +82,24 @@ type placeView struct {
 func WriteHTML(w io.Writer, r *Report) error {
 	v := view{Report: r, CSS: template.CSS(style)}
 	servers := 0
+	var sorts []string
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		servers += len(g.Servers)
 		if g.Marks != "" {
 			v.Marks = append(v.Marks, g.Marks)
 		}
+		sorts = append(sorts, strconv.Itoa(len(g.Servers))+" "+cmp.Or(g.Marks, "real"))
 		v.Groups = append(v.Groups, viewOf(g, i))
 	}
-	v.Mixed = len(r.Groups) > 1
-	v.Title = strings.Join(append(slices.Clone(v.Marks), "fleet of", countText(servers, "server", "servers")), " ")
+	v.Title = "Fleet of " + countText(servers, "server", "servers")
+	switch {
+	case len(r.Groups) > 1:
+		v.Mixed = true
+		v.Title = "MIXED fleet of " + countText(servers, "server", "servers") + ": " + strings.Join(sorts, ", ")
+	case len(v.Marks) == 1:
+		v.Title = v.Marks[0] + " fleet of " + countText(servers, "server", "servers")
+	}
 	return page.Execute(w, &v)
 }
 
@@ -112,6 +133,9 @@ func viewOf(g *Group, number int) groupView {
 		}
 	}
 	for i := range g.Figures {
+		if g.Figures[i].Servers < minPlotted {
+			continue
+		}
 		v.Plots = append(v.Plots, plotOf(&g.Figures[i], g.Outliers))
 	}
 	return v

@@ -20,7 +20,8 @@ type table struct {
 	parts    [][2]int    // GPUs of each subject by index, -1 for none
 	gpus     int         // how many GPUs the subjects name
 	cells    [][]float64 // of each run, by subject
-	// score is each run's median over its subjects; NaN where it has too few.
+	// score is each run's median over the medians of its GPUs, or over its
+	// values where they are of no GPU; NaN where it has too few.
 	score []float64
 	// gpu is how each GPU does next to its server: the median over its pairs,
 	// or its own value, in parts of the server's score.
@@ -54,10 +55,19 @@ func (g *Group) compare(runs []*Run, series *catalogue) {
 		}
 	}
 	for _, t := range tables {
+		slow := map[string]bool{} // GPUs that are outliers: their pairs follow from that
 		for level, columns := range t.levels() {
 			for _, c := range columns {
-				if c.size() > 0 {
-					g.Outliers = append(g.Outliers, t.judge(c, len(tests)*tests[level])...)
+				if c.size() == 0 {
+					continue
+				}
+				for _, o := range t.judge(c, len(tests)*tests[level]) {
+					from, to := ends(o.Subject)
+					if o.Level == levelPair && (slow[o.Dir+" "+from] || slow[o.Dir+" "+to]) {
+						continue
+					}
+					slow[o.Dir+" "+o.Subject] = true
+					g.Outliers = append(g.Outliers, o)
 				}
 			}
 		}
@@ -155,10 +165,19 @@ func (t *table) sum() {
 		if t.score[i] = math.NaN(); 2*len(values) < len(t.subjects) {
 			continue
 		}
-		t.score[i] = median(values)
+		// Of pairs, a slow GPU has a part in so many that the median over all
+		// of them would move; the one over the GPUs does not.
 		t.gpu[i] = make([]float64, t.gpus)
 		for g, v := range ofGPU {
-			t.gpu[i][g] = median(v) / t.score[i]
+			t.gpu[i][g] = median(v)
+		}
+		if t.gpus > 0 {
+			values = append(values[:0], t.gpu[i]...)
+			values = slices.DeleteFunc(values, math.IsNaN)
+		}
+		t.score[i] = median(values)
+		for g := range t.gpu[i] {
+			t.gpu[i][g] /= t.score[i]
 		}
 	}
 }
@@ -271,11 +290,14 @@ func (t *table) judge(c *column, tests int) []Outlier {
 		found = append(found, Outlier{
 			Place: run.at(c.subject), Check: t.check, Name: t.name, Unit: t.unit, Path: t.path, Kind: t.kind,
 			Value: c.values[d.index] * base, Expected: d.median * base,
-			Effect: 100 * d.effect, Z: d.z, Threshold: d.threshold, Peers: len(c.values) - 1,
+			Effect: round(100 * d.effect), Z: round(d.z), Threshold: round(d.threshold), Peers: len(c.values) - 1,
 		})
 	}
 	return found
 }
+
+// round keeps three decimals, which is more than such a number means.
+func round(v float64) float64 { return math.Round(v*1000) / 1000 }
 
 // figure is the table's servers as a distribution.
 func (t *table) figure() Figure {
