@@ -74,7 +74,7 @@ func (f *finder) walk(dir string, depth int) bool {
 	case has(reportName):
 		return true
 	}
-	any := false
+	named := false
 	var empty []string
 	for _, e := range entries {
 		below := path.Join(dir, e.Name())
@@ -83,24 +83,24 @@ func (f *finder) walk(dir string, depth int) bool {
 		case e.Type()&fs.ModeSymlink != 0:
 			if info, err := fs.Stat(f.root, below); err == nil && info.IsDir() {
 				f.skip(below, "it is a symbolic link, which is not followed; name it as an argument")
-				any = true
+				named = true
 			}
 		case !e.IsDir():
 		case depth == Depth:
 			f.skip(below, "it lies deeper than run folders are looked for")
-			any = true
+			named = true
 		case f.walk(below, depth+1):
-			any = true
+			named = true
 		default:
 			empty = append(empty, below)
 		}
 	}
 	// Of a tree without any run its top is named, once.
-	if any || depth == 0 {
+	if named || depth == 0 {
 		for _, below := range empty {
 			f.skip(below, "it holds no run: no "+journalName+" and no "+resultsName+" in it or below")
 		}
-		return any || len(empty) > 0
+		return named || len(empty) > 0
 	}
 	return false
 }
