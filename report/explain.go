@@ -132,11 +132,11 @@ func advice(one *Finding) string {
 			break
 		}
 	}
-	swap := "Then exchange " + first + " with a GPU of another slot and run again: what fails with the GPU is the GPU, what stays is its slot, link or switch"
+	swap := "exchange " + first + " with a GPU of another slot and run again: what fails with the GPU is the GPU, what stays is its slot, link or switch"
 	if hint == "" {
 		return swap
 	}
-	return hint + ". " + swap
+	return hint + ". Then " + swap
 }
 
 // count is how many pairs of a kind fail, and how many were tested.

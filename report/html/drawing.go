@@ -43,7 +43,7 @@ type cord struct {
 // Measures of the drawing, in units of which a screen shows one as a pixel.
 const (
 	boxW, boxH   = 112.0, 92.0
-	smallW       = 76.0
+	smallW       = 84.0
 	smallH       = 40.0
 	gap          = 8.0
 	perRow       = 12 // GPUs of a NUMA node in a row, where they are many
@@ -231,12 +231,12 @@ func (s *sketch) gpu(i int, x, y, w, h float64) {
 		} else {
 			put(slot, "strong")
 		}
-		put(fit(strings.TrimPrefix(name(g.Model), "NVIDIA "), 18), "")
+		put(fit(strings.TrimPrefix(strings.TrimPrefix(name(g.Model), "NVIDIA "), "Tesla "), 16), "")
 		put(fit(name(g.BusID), 18), "")
 		put(pcieText(g.PCIe), "")
 		put(s.linkText(g), "")
 		if bad && len(finding.Specs) > 0 {
-			put(fit(name(finding.Specs[0].Code), 18), "strong")
+			put(fit(name(finding.Specs[0].Code), 16), "strong")
 		}
 	}
 	s.at[i] = b

@@ -28,7 +28,9 @@ type fact struct{ Name, Value string }
 type factRow struct {
 	Name   string
 	Values []string
-	Same   bool // all GPUs say the same
+	Same   bool // all GPUs that tell it say the same, Common
+	Common string
+	Who    string // "all", or how many tell it
 }
 
 func newInventory(n *topology.Node) inventory {
@@ -65,13 +67,29 @@ func newInventory(n *topology.Node) inventory {
 		}
 	}
 	for i := range v.GPUs {
-		r := &v.GPUs[i]
-		r.Same = len(r.Values) > 1
-		for _, value := range r.Values {
-			r.Same = r.Same && value == r.Values[0]
-		}
+		v.GPUs[i].compare()
 	}
 	return v
+}
+
+// compare finds out whether one value stands for all GPUs.
+func (r *factRow) compare() {
+	told := 0
+	for _, value := range r.Values {
+		if value == "" {
+			continue
+		}
+		if told == 0 {
+			r.Common = value
+		} else if value != r.Common {
+			return
+		}
+		told++
+	}
+	r.Same, r.Who = told > 1, "all"
+	if told < len(r.Values) {
+		r.Who = fmt.Sprintf("%d of %d, the others do not tell", told, len(r.Values))
+	}
 }
 
 // risen are those of the links' counters that are not zero.
