@@ -161,7 +161,11 @@ func newPlots(r *report.Results, m *matrices) plots {
 				low := figure.Floor > 0 && figure.Value < figure.Floor
 				of(s, cellOf[1], figure.Unit).add(cellOf[2]+cellOf[3]+cellOf[4], figure, low, m.Many)
 			default:
-				of(s, figure.Name, figure.Unit).add(subject(s), figure, bad, m.Many)
+				title := figure.Name
+				if s.Path != "" { // classes differ too much for one axis
+					title += " over " + s.Path
+				}
+				of(s, title, figure.Unit).add(subject(s), figure, bad, m.Many)
 			}
 		}
 	}
