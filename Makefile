@@ -80,5 +80,33 @@ verify-fleet: bin/peerproof ## peerproof fleet over 1,000 servers: what it finds
 verify-k8s: bin/peerproof ## ci/kubernetes: manifests by the API server's own rules, the containers' commands here; needs the Go proxy
 	cd ci/kubernetes/verify && env -u CGO_CFLAGS -u CGO_LDFLAGS PEERPROOF=$(CURDIR)/bin/peerproof $(GO) test -count=1 ./...
 
+# Everything below is checked by hand or in CI, not by `make test`: each says
+# what it needs and, as root, installs it from Debian's packages.
+.PHONY: release verify-release verify-deb verify-gitlab verify-jenkins verify-github verify-container verify-systemd
+
+release: ## dist/: tarball, .deb, SBOM, SHA256SUMS; ARCHES="amd64 arm64" for both
+	@ci/release/build.sh
+
+verify-release: ## a release twice, elsewhere: the same bytes; starts on Debian 11; arm64 too
+	@ci/verify/release.sh
+
+verify-deb: ## lintian, and the .deb installed and run in a clean Debian 12
+	@ci/verify/deb.sh
+
+verify-gitlab: bin/peerproof ## ci/gitlab in gitlab-ci-local: green, red, late
+	@ci/verify/gitlab.sh
+
+verify-jenkins: bin/peerproof ## ci/jenkins/Jenkinsfile, its steps run by a stand-in
+	@ci/verify/jenkins.sh
+
+verify-github: bin/peerproof ## ci/github with actionlint, its step run
+	@ci/verify/github.sh
+
+verify-container: bin/peerproof ## ci/container built by buildah on a Debian made here
+	@ci/verify/container.sh
+
+verify-systemd: bin/peerproof ## ci/systemd with systemd-analyze
+	@ci/verify/systemd.sh
+
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

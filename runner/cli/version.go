@@ -12,6 +12,11 @@ import (
 // -X github.com/peerproof/peerproof/runner/cli.Version=0.1.0.
 var Version string
 
+// Commit is the full commit of a release, set by the linker beside Version: a
+// reproducible build has no stamp of the Go tool (-buildvcs=false). Empty: the
+// stamp counts.
+var Commit string
+
 // release is the version, or which commit the program was built from.
 func release() string {
 	if Version != "" {
@@ -30,9 +35,12 @@ func release() string {
 // tool is how reports name the program.
 func tool() string { return "peerproof " + release() }
 
-// commit is the revision that the program was built from, as the Go tool
-// stamped it, and whether there were local changes.
+// commit is the revision that the program was built from, as the linker was
+// told or the Go tool stamped it, and whether there were local changes.
 func commit() (revision string, changed bool) {
+	if Commit != "" {
+		return Commit, false
+	}
 	revision = "unknown"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
