@@ -12,7 +12,12 @@ command -v npm >/dev/null || packages nodejs npm
 [ "$(id -u)" = 0 ] || { echo "verify-release: needs root for the chroot" >&2; exit 1; }
 fail() { echo "verify-release: $*" >&2; exit 1; }
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+cleanup() {
+	umount "$work/bullseye/proc" 2>/dev/null || true
+	# Never remove what lies under a mount that would not go.
+	mountpoint -q "$work/bullseye/proc" || rm -rf "$work"
+}
+trap cleanup EXIT
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 step "a release here"
@@ -50,6 +55,7 @@ mkdir "$work/x"
 for file in dist/*.tar.gz; do tar -C "$work/x" -xf "$file"; done
 debootstrap --variant=minbase bullseye "$work/bullseye" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/log" 2>&1 || { tail "$work/log"; fail "no Debian 11"; }
 cp "$work"/x/*-amd64/peerproof "$work/bullseye/usr/local/bin/"
+mount -t proc proc "$work/bullseye/proc"
 chroot "$work/bullseye" ldd --version | head -n 1
 chroot "$work/bullseye" peerproof version
 chroot "$work/bullseye" peerproof run -q --node single --out /run1
