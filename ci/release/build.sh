@@ -65,6 +65,8 @@ compile() {
 mkdir "$work/pages"
 go run -buildvcs=false ./runner/cli/man "$work/pages" "$version"
 
+GOBIN=$work go install "$sbom"
+
 for arch in $arches; do
 	name=peerproof-$version-linux-$arch
 	tree=$work/$name
@@ -80,7 +82,7 @@ for arch in $arches; do
 	tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=ustar -cf - "$name" |
 		gzip -9n >"$out/$name.tar.gz"
 	"$here/deb.sh" "$tree" "$version" "$arch" "$work/deb-$arch" "$out"
-	go run "$sbom" bin -json -output-version 1.6 -noserial -notimestamp -std -licenses \
+	GOPROXY=off "$work/cyclonedx-gomod" bin -json -output-version 1.6 -noserial -notimestamp -std -licenses \
 		-version "v$version" -output "$out/$name.cdx.json" "$tree/peerproof" 2>"$work/sbom.log" || { cat "$work/sbom.log" >&2; die "no SBOM"; }
 done
 
