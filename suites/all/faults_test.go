@@ -182,7 +182,9 @@ func TestEveryCheckTurnsRed(t *testing.T) {
 			t.Errorf("%s (%s) has no fault here that turns it red", c.ID, c.Where)
 		}
 	}
-	golden(t, filepath.Join("testdata", "faults.golden"), strings.Join(said, ""))
+	if !slices.Contains(said, "") { // as where -run picks some
+		golden(t, filepath.Join("testdata", "faults.golden"), strings.Join(said, ""))
+	}
 }
 
 // check is the id of the fault's check.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,7 +78,9 @@ func TestOddNodes(t *testing.T) {
 			})
 		}
 	})
-	golden(t, filepath.Join("testdata", "nodes.golden"), strings.Join(said, ""))
+	if !slices.Contains(said, "") { // as where -run picks some
+		golden(t, filepath.Join("testdata", "nodes.golden"), strings.Join(said, ""))
+	}
 }
 
 // folded says of each verdict, code and message which checks ended in it, with
