@@ -80,11 +80,13 @@ func TestFindings(t *testing.T) {
 		"one pair": {run{gpus: 8, bad: func(a, b int) bool { return a == 5 && b == 6 }}, []string{"pair gpu5-gpu6 1 0"}, "All 12 pairs of the two with other GPUs pass"},
 		"one pair of two": {
 			run{gpus: 2, bad: func(a, _ int) bool { return a == 1 }},
-			[]string{"pair gpu0-gpu1 1 0"}, "Neither was tested with another GPU",
+			[]string{"pair gpu0-gpu1 1 0"},
+			"Neither was tested with another GPU",
 		},
 		"one GPU": {
 			run{gpus: 8, bad: func(a, b int) bool { return either(a, b, 3) }},
-			[]string{"gpu gpu3 14 0"}, "It is in 7 of the 7 failing pairs, and 7 of its 7 tested pairs fail; of the pairs without it all 21 pass.",
+			[]string{"gpu gpu3 14 0"},
+			"It is in 7 of the 7 failing pairs, and 7 of its 7 tested pairs fail; of the pairs without it all 21 pass.",
 		},
 		"one GPU's engines":     {run{gpus: 8, bad: func(a, _ int) bool { return a == 3 }}, []string{"gpu gpu3 7 0"}, "only where its own engines do the work"},
 		"one GPU's memory":      {run{gpus: 8, bad: func(_, b int) bool { return b == 3 }}, []string{"gpu gpu3 7 0"}, "only where others work on its memory"},
@@ -101,18 +103,21 @@ func TestFindings(t *testing.T) {
 				gpus: 4, bad: func(a, b int) bool { return a+b == 1 },
 				more: []report.Spec{gpuSpec("link/nvlink-active", 0, verdict.Fail, "links-down"), gpuSpec("link/nvlink-active", 1, verdict.Fail, "links-down")},
 			},
-			[]string{"pair gpu0-gpu1 4 0"}, "more likely what lies between them",
+			[]string{"pair gpu0-gpu1 4 0"},
+			"more likely what lies between them",
 		},
 		"a setting is no cause": {
 			run{gpus: 8, more: []report.Spec{gpuSpec("inventory/persistence", 5, verdict.Fail, "persistence-off")}, bad: func(a, b int) bool { return a == 5 && b == 6 }},
-			[]string{"pair gpu5-gpu6 1 0", "gpu gpu5 1 0"}, "",
+			[]string{"pair gpu5-gpu6 1 0", "gpu gpu5 1 0"},
+			"",
 		},
 		"a setting everywhere": {
 			run{gpus: 3, more: []report.Spec{
 				gpuSpec("inventory/persistence", 0, verdict.Fail, "persistence-off"), gpuSpec("inventory/persistence", 1, verdict.Fail, "persistence-off"),
 				gpuSpec("inventory/persistence", 2, verdict.Fail, "persistence-off"),
 			}},
-			[]string{"node every GPU: persistence-off 3 0"}, "it is a setting",
+			[]string{"node every GPU: persistence-off 3 0"},
+			"it is a setting",
 		},
 		"missing": {
 			run{gpus: 2, gone: []int{1}, more: []report.Spec{
@@ -120,40 +125,47 @@ func TestFindings(t *testing.T) {
 				blocked(gpuSpec("link/nvlink-active", 1, "", ""), "inventory/gpu-count"),
 				blocked(pairSpec("transfer/copy", 0, 1, "", ""), "link/nvlink-active[gpu1]"),
 			}},
-			[]string{"gpu gpu1 1 2"}, "2 specs could not be decided because of it",
+			[]string{"gpu gpu1 1 2"},
+			"2 specs could not be decided because of it",
 		},
 		"two missing": {
 			run{gpus: 3, gone: []int{1, 2}, more: []report.Spec{
 				{ID: "inventory/gpu-count", Verdict: verdict.Fail, Code: "missing-gpu", Message: "2 GPU(s) missing: gpu1 and gpu2"},
 				blocked(gpuSpec("link/nvlink-active", 2, "", ""), "inventory/gpu-count"),
 			}},
-			[]string{"gpu gpu2 1 1", "gpu gpu1 1 0"}, "",
+			[]string{"gpu gpu2 1 1", "gpu gpu1 1 0"},
+			"",
 		},
 		"no context": {
 			run{gpus: 2, more: []report.Spec{
 				gpuSpec("inventory/context", 0, verdict.Fail, verdict.ContextFailed),
 				blocked(pairSpec("transfer/copy", 0, 1, "", ""), "inventory/context[gpu0]"),
 			}},
-			[]string{"gpu gpu0 1 1"}, "",
+			[]string{"gpu gpu0 1 1"},
+			"",
 		},
 		"a check of the node names a pair": {
 			run{gpus: 8, more: []report.Spec{{ID: "bandwidth/concurrent", Verdict: verdict.Fail, Code: "contention", Message: "1 of 56: gpu5->gpu6 238 GB/s"}}, bad: func(a, b int) bool { return a == 5 && b == 6 }},
-			[]string{"pair gpu5-gpu6 2 0"}, "",
+			[]string{"pair gpu5-gpu6 2 0"},
+			"",
 		},
 		"the driver": {
 			run{gpus: 0, more: []report.Spec{
 				{ID: "inventory/driver-match", Verdict: verdict.Fail, Code: "driver-missing", Message: "no driver"},
 				blocked(report.Spec{ID: "inventory/cuda-init"}, "inventory/driver-match"),
 			}},
-			[]string{"node inventory/driver-match: driver-missing 1 1"}, "",
+			[]string{"node inventory/driver-match: driver-missing 1 1"},
+			"",
 		},
 		"the run stopped": {
 			run{gpus: 2, more: []report.Spec{{ID: "health/xid[gpu0]", Verdict: verdict.Error, Code: verdict.NotRun, Subject: &report.Subject{GPU: "gpu0"}}}},
-			[]string{"run 0 1"}, "",
+			[]string{"run 0 1"},
+			"",
 		},
 		"blocked in a circle": {
 			run{gpus: 2, more: []report.Spec{blocked(report.Spec{ID: "a/b"}, "c/d"), blocked(report.Spec{ID: "c/d"}, "a/b")}},
-			[]string{"node blocked by what did not fail in this run 0 2"}, "",
+			[]string{"node blocked by what did not fail in this run 0 2"},
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

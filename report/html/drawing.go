@@ -408,6 +408,10 @@ func (s *sketch) describe(findings []report.Finding) {
 		}
 	}
 	s.Label = fmt.Sprintf("Drawing of the server: %d GPU slots, %d missing, %d faulty, %d faulty pairs", len(s.node.GPUs), missing, faulty, pairs)
+	if len(s.node.GPUs) == 0 {
+		s.Legend = append(s.Legend, "neither PCI nor a profile names a GPU")
+		return
+	}
 	s.Legend = append(s.Legend, "✗ and a thick frame: faulty", "dashed frame: missing")
 	if !s.node.Switched() {
 		s.Legend = append(s.Legend, "number at an arc: NVLinks between the two")
