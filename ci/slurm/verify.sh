@@ -120,7 +120,9 @@ await 90 "the job over n2 to n5 is over" over "$job"
 cat "$LAB/log/job-$job"
 scontrol --oneliner show job "$job" | grep -q 'JobState=FAILED.*ExitCode=4:0' || fail "the job did not fail with its worst exit code"
 [ "$(find "$LAB/accepted" -name results.json | wc -l)" -eq 3 ] || fail "not every node left a run"
-grep -q '"n3"' "$LAB/accepted/fleet.json" && [ -s "$LAB/accepted/fleet.html" ] || fail "there is no report over the nodes"
+if ! grep -q '"n3"' "$LAB/accepted/fleet.json" || ! [ -s "$LAB/accepted/fleet.html" ]; then
+	fail "there is no report over the nodes"
+fi
 said "$job" 'n2: SIMULATED pass, [0-9]* of [0-9]* specs passed' || fail "n2 did not pass"
 for name in n3 n4; do
 	said "$job" "$name: SIMULATED fail links-down link/nvlink-active\[gpu1\] serial [0-9]*" || fail "$name is not named"
