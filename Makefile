@@ -108,5 +108,16 @@ verify-container: bin/peerproof ## ci/container built by buildah on a Debian mad
 verify-systemd: bin/peerproof ## ci/systemd with systemd-analyze
 	@ci/verify/systemd.sh
 
+.PHONY: build-verify verify-real bin/compare
+build-verify: bin/compare ## build bin/compare, which verify-real needs: carry it with bin/peerproof to a server without Go
+
+bin/compare:
+	$(GO) build -trimpath -o $@ ./ci/verify/compare
+
+VERIFY_OUT ?= peerproof-verify-real-$(shell date +%Y%m%d-%H%M%S)
+verify-real: bin/peerproof bin/compare ## a server with real GPUs, beside nvbandwidth and others: see docs/real-peers.md; without a GPU a dry run
+	@if [ -n "$$NODE" ] || ls /dev/nvidia[0-9]* >/dev/null 2>&1; then ci/verify/real.sh $(VERIFY_OUT); \
+	else NODE=h100-nvl-4 ci/verify/real.sh $(VERIFY_OUT); fi
+
 clean: ## remove what was built
 	rm -rf bin dist
