@@ -24,9 +24,13 @@ build: bin/peerproof ## build bin/peerproof
 bin/peerproof:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/peerproof
 
+# Tests of size, which the race detector makes ten times slower: they skip under it.
+SIZES = Rack|ManyLongTexts|Size|FalseAlarms|Planted
+
 test: ## everything that needs no GPU, race detector on
 	$(GO) vet ./...
 	$(GO) test -race ./...
+	$(GO) test -run '^Test($(SIZES))' ./report/...
 
 conformance: bin/peerproof ## the main job: a real GPU where there is one, else a simulated node
 	@if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then \

@@ -17,6 +17,7 @@ import (
 
 	"github.com/peerproof/peerproof/fixtures/verdict"
 	"github.com/peerproof/peerproof/report"
+	"github.com/peerproof/peerproof/report/internal/sample"
 )
 
 var noon = time.Date(2026, 2, 3, 12, 0, 0, 0, time.UTC)
@@ -105,6 +106,9 @@ func places(r *Report) (all []string) {
 // A thousand servers: what was planted is found, at its own level, and nothing
 // else, whatever the noise.
 func TestPlanted(t *testing.T) {
+	if sample.Raced {
+		t.Skip("make test runs it without the race detector")
+	}
 	for seed := range uint64(3) {
 		set := fleetOf(1000, seed)
 		if got := places(build(set)); got != nil {

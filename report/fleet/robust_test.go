@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/peerproof/peerproof/report/internal/sample"
 )
 
 func TestMedianAndMAD(t *testing.T) {
@@ -128,6 +130,9 @@ func sevenths(n int) (all []int) {
 // special, the rule must keep its promise: of 100 healthy fleets about one may
 // name an outlier. 300 fleets are tried at each size.
 func TestFalseAlarms(t *testing.T) {
+	if sample.Raced {
+		t.Skip("make test runs it without the race detector")
+	}
 	const fleets, series = 300, 10
 	rng := rand.New(rand.NewPCG(11, 12))
 	for _, n := range []int{8, 12, 19, 20, 40, 100} {

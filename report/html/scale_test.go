@@ -83,6 +83,9 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // What the document may weigh, and what making it may cost.
 func TestSize(t *testing.T) {
+	if sample.Raced {
+		t.Skip("make test runs it without the race detector")
+	}
 	for _, tt := range []struct{ gpus, checks, most int }{{1, 35, 200_000}, {8, 35, 3_000_000}, {72, 35, 6_000_000}} {
 		t.Run(fmt.Sprint(tt.gpus), func(t *testing.T) {
 			r := rack(tt.gpus, tt.checks)
