@@ -285,3 +285,24 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// Figures may differ from the simulation's; answers may not.
+func TestKept(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"pass; enable 700 us", "pass; enable 350.5 us", true},
+		{"Xid 31, kernel log", "Xid 13, kernel log", false},
+		{"CUDA_ERROR_UNKNOWN (999)", "CUDA_ERROR_UNKNOWN (998)", false},
+		{"faulted @ 0x1000000_00000000", "faulted @ 0x7f00_00000000", true},
+		{"skip no-access", "pass", false},
+	} {
+		if (kept(c.a) == kept(c.b)) != c.same {
+			t.Errorf("%q and %q: %q, %q", c.a, c.b, kept(c.a), kept(c.b))
+		}
+	}
+	if a, b := "active, version 4, to switch 0000:07:00.0", "active, version 4, to switch 0000:1c:00.0"; placeless(a) != placeless(b) || placeless(a) == placeless("active, version 5, to switch 0000:07:00.0") {
+		t.Error(placeless(a), placeless(b))
+	}
+}
