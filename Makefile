@@ -69,7 +69,7 @@ FUZZTIME ?= 20s
 fuzz: ## every fuzz target, FUZZTIME each
 	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read f; do \
 		for t in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
-			echo "$$t in $$(dirname $$f)"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$(dirname $$f) || exit 1; \
+			echo "$$t in $$(dirname $$f)"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$(dirname $$f) || exit 1; \
 		done; \
 	done
 
