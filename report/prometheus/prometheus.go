@@ -5,7 +5,7 @@
 package prometheus
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -25,15 +25,14 @@ const (
 
 // Write writes the metrics. They are a pure function of the results.
 func Write(w io.Writer, r *report.Results) error {
-	out := bufio.NewWriter(w)
-	d := document{out: out, omitted: map[string]int{}}
+	d := document{omitted: map[string]int{}}
 	if r.Run.Simulated {
 		d.everywhere = append(d.everywhere, label{"simulated", "true"})
-		fmt.Fprint(out, "# SIMULATED: no real GPU was tested\n")
+		d.out.WriteString("# SIMULATED: no real GPU was tested\n")
 	}
 	if r.Run.Loopback {
 		d.everywhere = append(d.everywhere, label{"loopback", "true"})
-		fmt.Fprint(out, "# LOOPBACK: each GPU was its own peer\n")
+		d.out.WriteString("# LOOPBACK: each GPU was its own peer\n")
 	}
 	d.run(r)
 	d.gpus(r.GPUs)
@@ -45,7 +44,8 @@ func Write(w io.Writer, r *report.Results) error {
 			d.sample("peerproof_series_omitted", float64(n), label{"metric", name})
 		}
 	}
-	return out.Flush() // which returns the first error of any write
+	_, err := d.out.WriteTo(w)
+	return err
 }
 
 // label is a label's name and value.
@@ -53,7 +53,7 @@ type label struct{ name, value string }
 
 // document is one file being written.
 type document struct {
-	out        *bufio.Writer
+	out        bytes.Buffer
 	everywhere []label // on every sample
 	order      []string
 	omitted    map[string]int // series by metric
@@ -62,7 +62,7 @@ type document struct {
 // family begins a metric, whose samples follow.
 func (d *document) family(name, help string) {
 	d.order = append(d.order, name)
-	fmt.Fprintf(d.out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
+	fmt.Fprintf(&d.out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
 }
 
 // sample writes one series. Labels without a value are left out.
@@ -126,8 +126,11 @@ func (d *document) specs(r *report.Results) {
 		verdict verdict.Verdict
 		count   int
 	}{
-		{verdict.Pass, r.Counts.Pass}, {verdict.Fail, r.Counts.Fail}, {verdict.Error, r.Counts.Error},
-		{verdict.Skip, r.Counts.Skip}, {verdict.Waived, r.Counts.Waived},
+		{verdict.Pass, r.Counts.Pass},
+		{verdict.Fail, r.Counts.Fail},
+		{verdict.Error, r.Counts.Error},
+		{verdict.Skip, r.Counts.Skip},
+		{verdict.Waived, r.Counts.Waived},
 	} {
 		d.sample("peerproof_specs", float64(c.count), label{"verdict", string(c.verdict)})
 	}

@@ -155,9 +155,9 @@ func TestPromtool(t *testing.T) {
 	if err != nil {
 		t.Skip("no promtool here; it is in Debian's package prometheus")
 	}
-	real := broken(t)
-	real.Run.Simulated, real.Run.Loopback = false, true
-	for name, r := range map[string]*report.Results{"broken": broken(t), "loopback": real, "empty": {}} {
+	looped := broken(t)
+	looped.Run.Simulated, looped.Run.Loopback = false, true
+	for name, r := range map[string]*report.Results{"broken": broken(t), "loopback": looped, "empty": {}} {
 		cmd := exec.Command(promtool, "check", "metrics")
 		cmd.Stdin = bytes.NewReader(write(t, r))
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
