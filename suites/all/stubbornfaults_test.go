@@ -31,6 +31,10 @@ var stubborn = []fault{
 	{spec: "bandwidth/read-ce[gpu0->gpu1]", also: "transfer/staged[gpu0->gpu1]", want: "fail no-p2p-path", keys: "{kind: slow, pair: [0, 1], engine: ce-read, factor: 0.06, when: always}"},
 	{spec: "transfer/copy[gpu1->gpu0]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, pair: [1, 0], engine: ce, offset: 3, bit: 1}\nenvironment: {acs-redirect: [0, 1]}"},
 
+	// The link that a hint names is the loaded one, not the idle one.
+	{spec: "bandwidth/host-to-device[gpu1]", want: "fail below-floor", node: pcie, keys: "{kind: pcie-link, gpu: 1, idle: {gen: 1, width: 8}, loaded: {gen: 4, width: 8}}"},
+	{spec: "bandwidth/read-ce[gpu1->gpu0]", want: "fail below-floor", node: pcie, keys: "{kind: pcie-link, gpu: 1, idle: {gen: 1, width: 8}, loaded: {gen: 4, width: 8}}"},
+
 	{spec: "memory/remapped-rows[gpu1]", want: "fail remap-pending", keys: "{kind: remap, gpu: 1, pending: true, completed: 3}"},
 	{spec: "health/xid[gpu1]", also: "bandwidth/local or inventory/busy", want: "fail xid", keys: "{kind: xid, gpu: 1, code: 74, during: bandwidth/local}\n  - {kind: xid, gpu: 1, code: 48, during: inventory/busy}"},
 	{spec: "health/xid[gpu1]", also: "bandwidth/local or inventory/busy", want: "fail xid", keys: "{kind: xid, gpu: 1, code: 119, during: bandwidth/local}"},
