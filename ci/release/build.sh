@@ -50,8 +50,9 @@ compile() {
 	command -v "$cc" >/dev/null || die "needs $cc for $arch: apt-get install gcc-${triple/_/-}"
 	"$here/sysroot.sh" "$arch" "$sysroot"
 	# A gcc looks beside itself before it looks in the sysroot: name its folders.
-	cc+=" --sysroot=$sysroot -isystem $sysroot/usr/include/$triple -isystem $sysroot/usr/include"
-	cc+=" -B$sysroot/usr/lib/$triple -L$sysroot/usr/lib/$triple -L$sysroot/lib/$triple"
+	# Go takes the quotes away: the path may hold a space.
+	cc+=" '--sysroot=$sysroot' -isystem '$sysroot/usr/include/$triple' -isystem '$sysroot/usr/include'"
+	cc+=" '-B$sysroot/usr/lib/$triple' '-L$sysroot/usr/lib/$triple' '-L$sysroot/lib/$triple'"
 	local main=github.com/peerproof/peerproof/runner/cli
 	GOARCH=$arch CC=$cc go build -trimpath -buildvcs=false -buildmode=pie -o "$file" \
 		-ldflags "-s -w -buildid= -X $main.Version=$version -X $main.Commit=$commit -extldflags '-Wl,-z,relro'" ./cmd/peerproof
