@@ -187,6 +187,7 @@ func (b *builder) settle() {
 	r.Run.Simulated, r.Run.Loopback = b.run.Simulated, b.run.Loopback
 	r.Run.Node, r.Run.Profile = b.run.Node, b.run.Profile
 	r.Run.Preset, r.Run.Keyword, r.Run.Labels = b.run.Preset, b.run.Keyword, b.run.Labels
+	r.Run.Only = len(b.run.Only)
 	r.Run.Ended = b.last
 	r.Node, r.ProfileText, r.NodeText = b.node, b.run.ProfileText, b.run.NodeText
 	if b.node != nil {

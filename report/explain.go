@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,36 +106,6 @@ func (f *finder) explainNode(one *Finding, codes string) {
 	if n := len(one.Blocked); n > 0 {
 		one.Why += fmt.Sprintf(" %s could not be decided because of it.", counted(n, "spec", "specs"))
 	}
-}
-
-// advice is the hint of the first spec that has one: the plan goes from the
-// parts to what is made of them. Where pairs alone tell which part is wrong, a
-// test by exchange settles it.
-func advice(one *Finding) string {
-	hint, own := "", false
-	for _, s := range one.Specs {
-		if hint == "" {
-			hint = s.Hint
-		}
-		own = own || len(s.Subject.Slots()) < 2
-	}
-	if one.Scope != OfPair && (one.Scope != OfGPU || own) {
-		return cmp.Or(hint, "begin with the first failure below")
-	}
-	first := one.Slots[0]
-	for _, s := range one.Specs {
-		if s.Subject != nil && s.Subject.From != "" && strings.Contains(s.ID, "->") {
-			if one.Scope == OfPair {
-				first = s.Subject.From
-			}
-			break
-		}
-	}
-	swap := "exchange " + first + " with a GPU of another slot and run again: what fails with the GPU is the GPU, what stays is its slot, link or switch"
-	if hint == "" {
-		return swap
-	}
-	return hint + ". Then " + swap
 }
 
 // count is how many pairs of a kind fail, and how many were tested.

@@ -62,6 +62,7 @@ type Run struct {
 	Preset  string `json:"-"` // "" is acceptance
 	Keyword string `json:"-"` // -k
 	Labels  string `json:"-"` // -m
+	Only    int    `json:"-"` // how many ids --last-failed named; 0: all were wanted
 }
 
 // Took is how long the run was under way: from its start to its end, without

@@ -40,6 +40,7 @@ func realRun() *sample.Journal {
 	run := sample.Run()
 	run.Simulated, run.Node, run.Host = false, "", host
 	run.Args = []string{"run", "--profile", "/home/alice/racks/acme.yaml", "--out=../alices/run1", "-k", "inventory/model or transfer"}
+	run.Preset, run.Keyword = "rma", "inventory/model or transfer"
 	j.Add(journal.Event{Type: journal.TypeRun, Run: run})
 	n := sample.Node(2)
 	n.Simulated, n.Host.Name = "", host

@@ -128,6 +128,10 @@ func TestForgeriesAreRefused(t *testing.T) {
 			replace(t, dir, "manifest.json", "1650001", "1650009")
 			resum(t, dir)
 		}, "manifest.json: it tells of another run, or of other GPUs"},
+		"another selection": {func(t *testing.T, dir string) {
+			replace(t, dir, "manifest.json", `"keyword": "inventory/model or transfer",`, `"keyword": "transfer",`)
+			resum(t, dir)
+		}, "manifest.json: it tells of another run, or of other GPUs"},
 		"a field twice": {func(t *testing.T, dir string) {
 			replace(t, dir, "manifest.json", `"version": 1,`, "\"version\": 1,\n  \"version\": 1,")
 			resum(t, dir)

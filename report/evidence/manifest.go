@@ -39,18 +39,23 @@ type Manifest struct {
 
 // Run is the run that an archive is of.
 type Run struct {
-	ID        string          `json:"id"`
-	Tool      string          `json:"tool"` // that ran it
-	Host      string          `json:"host"`
-	Serial    string          `json:"serial,omitempty"` // the server's
-	Started   time.Time       `json:"started"`
-	Ended     time.Time       `json:"ended"`
-	Profile   string          `json:"profile,omitempty"`
-	Simulated bool            `json:"simulated"`
-	Loopback  bool            `json:"loopback"`
-	Verdict   verdict.Verdict `json:"verdict"`
-	Exit      int             `json:"exit"`
-	Counts    report.Counts   `json:"counts"`
+	ID      string    `json:"id"`
+	Tool    string    `json:"tool"` // that ran it
+	Host    string    `json:"host"`
+	Serial  string    `json:"serial,omitempty"` // the server's
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+	Profile string    `json:"profile,omitempty"`
+	// What was selected: all absent where every spec was wanted.
+	Preset     string          `json:"preset,omitempty"`
+	Keyword    string          `json:"keyword,omitempty"`     // -k
+	Labels     string          `json:"labels,omitempty"`      // -m
+	LastFailed int             `json:"last_failed,omitempty"` // ids that --last-failed named
+	Simulated  bool            `json:"simulated"`
+	Loopback   bool            `json:"loopback"`
+	Verdict    verdict.Verdict `json:"verdict"`
+	Exit       int             `json:"exit"`
+	Counts     report.Counts   `json:"counts"`
 }
 
 // Journal is what is known of the journal in the archive.
@@ -84,6 +89,7 @@ func runOf(r *report.Results) Run {
 	return Run{
 		ID: r.Run.ID, Tool: r.Run.Tool, Host: r.Run.Host, Serial: r.Run.Serial,
 		Started: r.Run.Started, Ended: r.Run.Ended, Profile: r.Run.Profile,
+		Preset: r.Run.Preset, Keyword: r.Run.Keyword, Labels: r.Run.Labels, LastFailed: r.Run.Only,
 		Simulated: Simulated(r), Loopback: r.Run.Loopback,
 		Verdict: r.Verdict, Exit: r.Exit, Counts: r.Counts,
 	}

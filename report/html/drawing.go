@@ -18,6 +18,8 @@ type drawing struct {
 	Boxes         []box
 	Cords         []cord
 	Legend        []string
+	Marked        []string // what is marked in it, in words
+	Unmarked      int      // further marks that are not told
 }
 
 // box is a rectangle with lines of text.
@@ -42,7 +44,7 @@ type cord struct {
 
 // Measures of the drawing, in units of which a screen shows one as a pixel.
 const (
-	boxW, boxH   = 112.0, 92.0
+	boxW, boxH   = 132.0, 92.0
 	smallW       = 84.0
 	smallH       = 40.0
 	gap          = 8.0
@@ -72,12 +74,16 @@ type sketch struct {
 	p     *profile.Profile
 	at    map[int]box // of a GPU
 	state map[int]report.Finding
-	small bool
+	pcie  map[int]loadedLink // measured
+	// notReady are the slots whose fabric/state failed, with the first code.
+	notReady []string
+	code     string
+	small    bool
 }
 
 func newDrawing(r *report.Results, p *profile.Profile, findings []report.Finding) *drawing {
 	n := r.Node
-	s := sketch{drawing: &drawing{}, node: n, p: p, at: map[int]box{}, state: map[int]report.Finding{}, small: len(n.GPUs) > oneRow}
+	s := sketch{drawing: &drawing{}, node: n, p: p, at: map[int]box{}, state: map[int]report.Finding{}, pcie: map[int]loadedLink{}, small: len(n.GPUs) > oneRow}
 	for _, f := range findings {
 		if f.Scope != report.OfGPU {
 			continue
@@ -88,6 +94,7 @@ func newDrawing(r *report.Results, p *profile.Profile, findings []report.Finding
 			}
 		}
 	}
+	s.measured(r)
 	bottom := s.sockets(sockets(n))
 	bottom = s.fabric(bottom)
 	bottom = s.links(bottom, findings)
@@ -213,7 +220,7 @@ func (s *sketch) gpu(i int, x, y, w, h float64) {
 			put("MISSING", "strong")
 			break
 		}
-		put("EMPTY SLOT", "strong")
+		put(absence(g), "strong")
 		put(fit(name(g.BusID), 18), "")
 		put("missing: see", "")
 		put("What to do first", "")
@@ -233,7 +240,7 @@ func (s *sketch) gpu(i int, x, y, w, h float64) {
 		}
 		put(fit(strings.TrimPrefix(strings.TrimPrefix(name(g.Model), "NVIDIA "), "Tesla "), 16), "")
 		put(fit(name(g.BusID), 18), "")
-		put(pcieText(g.PCIe), "")
+		put(s.pcieText(i))
 		put(s.linkText(g), "")
 		if bad && len(finding.Specs) > 0 {
 			put(fit(name(finding.Specs[0].Code), 16), "strong")
@@ -249,14 +256,6 @@ func fit(text string, runes int) string {
 		return text
 	}
 	return string(all[:runes-1]) + "…"
-}
-
-func pcieText(p topology.PCIe) string {
-	gen, width := p.Max()
-	if gen == 0 {
-		return ""
-	}
-	return fmt.Sprintf("PCIe gen%d x%d", gen, width)
 }
 
 // linkText is how many NVLinks of a GPU are up: "18/18 NVLinks".
@@ -303,6 +302,10 @@ func (s *sketch) fabric(top float64) float64 {
 	if len(remotes) > 0 {
 		text += fmt.Sprintf(", %d switches seen", len(remotes))
 	}
+	class := "fabric"
+	if wrong := s.fabricText(); wrong != "" {
+		class, text = "fabric bad", "✗ "+text+": "+wrong
+	}
 	for i := range s.node.GPUs {
 		g, b := &s.node.GPUs[i], s.at[i]
 		if s.small || report.Absent(g) != "" {
@@ -313,8 +316,12 @@ func (s *sketch) fabric(top float64) float64 {
 			c.Class, c.Text = "cord bad", "✗"
 			c.Title = s.linkText(g)
 		}
+		if slices.Contains(s.notReady, topology.SlotName(g.Slot)) {
+			c.Class, c.Text = "cord bad", "✗"
+			c.Title = "fabric/state: " + name(s.code)
+		}
 		s.Cords = append(s.Cords, c)
 	}
-	s.Boxes = append(s.Boxes, textBox("fabric", gap, y, s.Width-2*gap, fabricHeight, text))
+	s.Boxes = append(s.Boxes, textBox(class, gap, y, s.Width-2*gap, fabricHeight, text))
 	return y + fabricHeight
 }

@@ -68,7 +68,7 @@ func hostile(evil string) *report.Results {
 	}
 	n.GPUs[2].Hung, n.GPUs[2].NVMLIndex = evil, -1
 	r := &report.Results{
-		Run:     report.Run{ID: evil, Tool: evil, Host: evil, Serial: evil, Node: evil, Profile: evil, Simulated: true, Args: []string{"--node", evil}},
+		Run:     report.Run{ID: evil, Tool: evil, Host: evil, Serial: evil, Node: evil, Profile: evil, Simulated: true, Keyword: evil, Labels: evil, Preset: evil, Args: []string{"--node", evil}},
 		Verdict: verdict.Verdict(evil), Warnings: []string{evil, evil}, Node: n, ProfileText: evil, NodeText: evil,
 		Xids: []topology.Xid{{BusID: evil, Source: evil, Text: evil, Specs: []string{"area/check[gpu0]"}}},
 	}

@@ -101,6 +101,7 @@ func (s *sketch) describe(findings []report.Finding) {
 		s.Legend = append(s.Legend, "neither PCI nor a profile names a GPU")
 		return
 	}
+	s.marks(findings)
 	s.Legend = append(s.Legend, "✗ and a thick frame: faulty", "dashed frame: missing")
 	if !s.node.Switched() {
 		s.Legend = append(s.Legend, "number at an arc: NVLinks between the two")

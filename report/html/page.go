@@ -23,21 +23,24 @@ const (
 // page is what the template shows.
 type page struct {
 	*report.Results
-	Marks    string // SIMULATED, LOOPBACK, both or none
-	Meaning  string // of the marks
-	Took     string
-	Findings []finding
-	Left     int // findings not shown
-	Server   *drawing
-	Matrices *matrices
-	Failures []failure
-	Told     []*report.Spec // failures beyond maxFull
-	Untold   int            // and beyond maxTold
-	Waived   []group
-	Skipped  []group
-	Passes   []area
-	Plots    plots
-	Facts    inventory
+	Marks   string // SIMULATED, LOOPBACK, both or none
+	Meaning string // of the marks
+	Took    string
+	// What the header tells beside the host's name: each only where it is
+	// another text, "" else.
+	Product, Simulated string
+	Findings           []finding
+	Left               int // findings not shown
+	Server             *drawing
+	Matrices           *matrices
+	Failures           []failure
+	Told               []*report.Spec // failures beyond maxFull
+	Untold             int            // and beyond maxTold
+	Waived             []group
+	Skipped            []group
+	Passes             []area
+	Plots              plots
+	Facts              inventory
 }
 
 func newPage(r *report.Results) *page {
@@ -50,6 +53,12 @@ func newPage(r *report.Results) *page {
 		p.Meaning = "no real GPU was tested"
 	case r.Run.Loopback:
 		p.Meaning = "each GPU was its own peer: nothing crossed a link"
+	}
+	if r.Node != nil && r.Node.Host.Product != r.Run.Host {
+		p.Product = r.Node.Host.Product
+	}
+	if r.Run.Node != r.Run.Host {
+		p.Simulated = r.Run.Node
 	}
 	expected := profileOf(r)
 	anchors := map[*report.Spec]string{}

@@ -54,6 +54,10 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	verdictText := strings.ToUpper(string(r.Verdict))
 	out.WriteString(wrap("", 2, o.width(), total+countsText(r.Counts)+fmt.Sprintf("; exit %d", r.Exit)))
 	last := verdictText
+	if partial := r.Partial(); partial != "" {
+		out.WriteString(wrap("", 2, o.width(), partial))
+		last += ", PARTIAL"
+	}
 	if marks != "" {
 		last += ", " + marks + ": " + whatItMeans(&r.Run)
 	}

@@ -283,6 +283,22 @@ func TestSummaryOfWaivers(t *testing.T) {
 	}
 }
 
+func TestSummaryOfAPartialRun(t *testing.T) {
+	r := &report.Results{Run: report.Run{Keyword: "access", Simulated: true}, Verdict: verdict.Pass}
+	r.Counts.Pass = 56
+	var out bytes.Buffer
+	if err := Summary(&out, r, nil, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if got, want := lines[len(lines)-2], `PARTIAL: only -k "access", 56 specs`; got != want {
+		t.Errorf("above the verdict: %q, want %q", got, want)
+	}
+	if last := lines[len(lines)-1]; !strings.Contains(last, " PASS, PARTIAL, SIMULATED: no real GPU was tested ") {
+		t.Errorf("the verdict: %q", last)
+	}
+}
+
 func TestSummaryOfADamagedJournal(t *testing.T) {
 	text := sample.Broken().String()
 	lines := strings.SplitAfter(text, "\n")
@@ -320,6 +336,7 @@ func TestSummaryOfHostileText(t *testing.T) {
 		if v == verdict.Waived {
 			r.Specs[0].Waiver = &report.Waiver{Spec: draw("pattern"), Reason: draw("reason"), Owner: draw("owner"), Expires: draw("expires")}
 		}
+		r.Run.Keyword, r.Run.Labels, r.Run.Preset = draw("keyword"), draw("labels"), draw("preset")
 		r.Counts.Add(v)
 		r.Specs = append(r.Specs, report.Spec{
 			ID: "bandwidth/write-ce[x]", Path: draw("class"), Subject: &report.Subject{From: draw("from"), To: draw("to")},
