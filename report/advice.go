@@ -20,7 +20,7 @@ func advice(one *Finding) string {
 		return advicePair(one)
 	case OfNode, OfPaths, OfRun:
 	}
-	return cmp.Or(hintOf(one.Specs, func(*Spec) bool { return true }), "begin with the first failure below")
+	return cmp.Or(hintOf(one.Specs, func(*Spec) bool { return true }), "begin with the first of its failures")
 }
 
 func adviceGPU(one *Finding) string {
@@ -33,7 +33,7 @@ func adviceGPU(one *Finding) string {
 		return hint
 	}
 	if slices.ContainsFunc(one.Specs, func(s *Spec) bool { return own(s) && s.Hint == "" }) {
-		return "begin with the first failure below"
+		return "begin with the first of its failures"
 	}
 	slot := one.Slots[0]
 	hint = hintOf(one.Specs, func(s *Spec) bool { return s.Subject != nil })

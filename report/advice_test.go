@@ -43,7 +43,7 @@ func TestAdvice(t *testing.T) {
 			with(pairs(suspect, of3), hinted(gpuSpec("bandwidth/local", 3, verdict.Fail, "data-mismatch"), suspect)),
 			"take gpu3 out of service; then " + swap,
 		},
-		"its own without a hint":        {with(pairs(suspect, of3), gpuSpec("memory/patterns", 3, verdict.Fail, "bit-errors")), "begin with the first failure below"},
+		"its own without a hint":        {with(pairs(suspect, of3), gpuSpec("memory/patterns", 3, verdict.Fail, "bit-errors")), "begin with the first of its failures"},
 		"pairs that are wrong":          {pairs(suspect, of3), "take gpu3 out of service; then " + swap},
 		"pairs that are slow":           {pairs(slow, of3), "take gpu3 out of service; then " + swap},
 		"pairs that know why":           {pairs("3 NVLink(s) of gpu3 are down", of3), "3 NVLink(s) of gpu3 are down. Then " + swap},

@@ -43,6 +43,7 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	s.listing(r.Specs)
 	s.durations(r.Specs)
 	s.matrix(r.Specs)
+	s.causes(r)
 	for _, warning := range r.Warnings {
 		out.WriteString(o.paint(red, "WARNING:") + wrap("         ", 9, o.width(), warning)[8:])
 	}
@@ -64,6 +65,32 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 	out.WriteString(o.banner(last))
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// maxFindings is how many probable causes are told.
+const maxFindings = 4
+
+// causes names the probable causes of what failed and erred, the one that
+// explains most first, with what to do. A single spec has said so itself.
+func (s *summary) causes(r *report.Results) {
+	if r.Counts.Fail+r.Counts.Error < 2 {
+		return
+	}
+	all := report.Findings(r)
+	if len(all) == 0 {
+		return
+	}
+	s.out.WriteString("what to do first\n")
+	for i, f := range all[:min(len(all), maxFindings)] {
+		number := fmt.Sprintf("%d  ", i+1)
+		s.out.WriteString(wrap(number, 3, s.o.width(), fmt.Sprintf("%s (%s)", report.Line(f.Title), countText(len(f.Specs)+len(f.Blocked), "spec", "specs"))))
+		if f.Do != "" {
+			s.out.WriteString(wrap("   ", 3, s.o.width(), report.Line(f.Do)))
+		}
+	}
+	if more := len(all) - maxFindings; more > 0 {
+		fmt.Fprintf(s.out, "   and %s more: see report.html\n", countText(more, "cause", "causes"))
+	}
 }
 
 // whatItMeans says in words what the marks of a run stand for.

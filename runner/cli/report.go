@@ -40,7 +40,12 @@ func beFrugal() {
 
 // open opens the journal of a run's folder.
 func open(dir string) (*os.File, error) {
-	file, err := os.Open(filepath.Join(dir, journalName))
+	path := filepath.Join(dir, journalName)
+	// To open a pipe would wait for a writer that may never come.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New(journalName + " is no regular file; expected the folder that a run left")
+	}
+	file, err := os.Open(path)
 	if err != nil {
 		if info, e := os.Stat(dir); e == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.New("there is no " + journalName + "; expected the folder that a run left")
