@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/net/html"
 
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/report/internal/readable"
@@ -86,7 +89,36 @@ var documentChecks = map[string]func(t *testing.T, text []byte) error{
 		_, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 		return err
 	},
-	"ocp.jsonl": func(_ *testing.T, text []byte) error { return readable.OCP(text) },
+	"ocp.jsonl":   func(_ *testing.T, text []byte) error { return readable.OCP(text) },
+	"report.html": func(_ *testing.T, text []byte) error { return inert(text) },
+}
+
+// inert refuses a page that has an element which runs or fetches something, or
+// that a browser reads otherwise than it was written.
+func inert(text []byte) error {
+	tokens := html.NewTokenizer(bytes.NewReader(text))
+	for {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			if err := tokens.Err(); !errors.Is(err, io.EOF) {
+				return err
+			}
+			return nil
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := tokens.Token()
+			switch token.Data {
+			case "script", "iframe", "object", "embed", "img", "link", "base", "form":
+				return fmt.Errorf("an element <%s>", token.Data)
+			}
+			for _, a := range token.Attr {
+				outside := (a.Key == "href" || a.Key == "src") && !strings.HasPrefix(a.Val, "#")
+				if strings.HasPrefix(a.Key, "on") || outside {
+					return fmt.Errorf("<%s %s=%q>", token.Data, a.Key, a.Val)
+				}
+			}
+		default: // text, comments and ends do nothing
+		}
+	}
 }
 
 // limit is more than any document of these small runs needs, in bytes.
