@@ -50,7 +50,8 @@ compile() {
 	command -v "$cc" >/dev/null || die "needs $cc for $arch: apt-get install gcc-${triple/_/-}"
 	"$here/sysroot.sh" "$arch" "$sysroot"
 	# A gcc looks beside itself before it looks in the sysroot: name its folders.
-	# Go takes the quotes away: the path may hold a space.
+	# Go takes the quotes away, but the linker finds no libc below a space.
+	case $sysroot in *" "*) die "the path of this checkout holds a space: $PWD; build a release in one without" ;; esac
 	cc+=" '--sysroot=$sysroot' -isystem '$sysroot/usr/include/$triple' -isystem '$sysroot/usr/include'"
 	cc+=" '-B$sysroot/usr/lib/$triple' '-L$sysroot/usr/lib/$triple' '-L$sysroot/lib/$triple'"
 	local main=github.com/peerproof/peerproof/runner/cli

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make verify-release: builds a release of this commit twice, here and in a clone
-# in another folder, and wants the same bytes; runs the program in a Debian 11
+# in another-folder, and wants the same bytes; runs the program in a Debian 11
 # (glibc 2.31) and the arm64 one in an emulator; lets a second parser read the
 # SBOMs. Needs root (chroot), apt and npm.
 set -euo pipefail
@@ -24,10 +24,10 @@ step "a release here"
 ARCHES="amd64 arm64" ci/release/build.sh
 
 step "amd64 again, in a clone elsewhere, with an empty build cache"
-git clone -q . "$work/another folder"
-(cd "$work/another folder" && GOCACHE=$work/cache ARCHES=amd64 ci/release/build.sh) >"$work/log" 2>&1 ||
+git clone -q . "$work/another-folder"
+(cd "$work/another-folder" && GOCACHE=$work/cache ARCHES=amd64 ci/release/build.sh) >"$work/log" 2>&1 ||
 	{ cat "$work/log"; fail "the second build failed"; }
-diff <(grep -F amd64 dist/SHA256SUMS) <(grep -F amd64 "$work/another folder/dist/SHA256SUMS") || fail "two builds of one commit differ"
+diff <(grep -F amd64 dist/SHA256SUMS) <(grep -F amd64 "$work/another-folder/dist/SHA256SUMS") || fail "two builds of one commit differ"
 rm -rf "$work/cache"
 echo "the same bytes"
 
