@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
-	"unicode"
+
+	"github.com/peerproof/peerproof/fixtures/jsontext"
 )
 
 // WriteJSON writes fleet.json. Characters that could steer a terminal or turn
@@ -20,15 +20,6 @@ func WriteJSON(w io.Writer, r *Report) error {
 	if err := enc.Encode(r); err != nil {
 		return fmt.Errorf("encode fleet.json: %w", err)
 	}
-	var out strings.Builder
-	for _, c := range buf.String() {
-		// Outside of strings, JSON has none of these but the encoder's newlines.
-		if c != '\n' && (unicode.IsControl(c) || unicode.Is(unicode.Cf, c)) && c < 0x10000 {
-			fmt.Fprintf(&out, `\u%04x`, c)
-			continue
-		}
-		out.WriteRune(c)
-	}
-	_, err := io.WriteString(w, out.String())
+	_, err := w.Write(jsontext.Escape(buf.Bytes()))
 	return err
 }

@@ -143,7 +143,6 @@ var built = sync.OnceValues(func() (string, error) {
 var folder string
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	var err error
 	if folder, err = os.MkdirTemp("", "peerproof-*"); err != nil {
 		panic(err)

@@ -12,7 +12,7 @@ var _ = fixtures.Specify("fabric/state", fixtures.GPUs, Label("gate"),
 	"the GPU's fabric registration is completed, successful and healthy", func(g *fixtures.GPU) {
 		g.Known("nvmlDeviceGetGpuFabricInfoV")
 		if g.Fabric == nil {
-			if endsAtSwitch(g.GPU) {
+			if g.EndsAtSwitch() {
 				fixtures.Skip("driver-too-old", "NVLinks of %s end at a switch, and this driver cannot be asked for the fabric", g)
 			}
 			fixtures.Skip("no-fabric", "%s has no fabric", g)
@@ -25,16 +25,6 @@ var _ = fixtures.Specify("fabric/state", fixtures.GPUs, Label("gate"),
 				"%s: %s", g, message)
 		}
 	}, fixtures.Needs(fixtures.NVML))
-
-// endsAtSwitch says that NVLinks of the GPU go to an NVSwitch.
-func endsAtSwitch(g *fixtures.Facts) bool {
-	for _, l := range g.NVLinks {
-		if l.Switch {
-			return true
-		}
-	}
-	return false
-}
 
 // judgeFabric takes NVML's answer for a GPU that has a fabric.
 func judgeFabric(f fixtures.Fabric) (code, message string) {

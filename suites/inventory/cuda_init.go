@@ -31,24 +31,10 @@ func initHint(code int, n *fixtures.Node) string {
 	switch {
 	case code == driverMismatch:
 		return "the user-space driver and the kernel module are of different versions: see inventory/driver-match"
-	case code == systemNotReady && hasFabric(n):
+	case code == systemNotReady && n.Switched():
 		return "the GPUs hang on NVSwitches and their fabric is not up: start Fabric Manager of the driver's own version (systemctl status nvidia-fabricmanager), then see fabric/state"
 	case code == systemNotReady:
 		return "the driver is still starting or a service that it waits for is not running: see the kernel log"
 	}
 	return "see the kernel log for NVRM lines, and whether another process holds the driver"
-}
-
-func hasFabric(n *fixtures.Node) bool {
-	for _, g := range n.GPUs {
-		if g.Fabric != nil && g.Fabric.State != "not-supported" {
-			return true
-		}
-		for _, l := range g.NVLinks {
-			if l.Switch {
-				return true
-			}
-		}
-	}
-	return false
 }
