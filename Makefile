@@ -52,8 +52,9 @@ docs: ## write docs/codes.md again from fixtures/codes
 man: ## manual pages into bin/man, completions for bash, zsh and fish into bin/completions
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)} $(GO) run ./runner/cli/man bin '$(VERSION)'
 
+# Its cache keeps the paths of the checkout that filled it, so each has its own.
 lint: ## golangci-lint, with the rules of .golangci.yml
-	golangci-lint run
+	GOLANGCI_LINT_CACHE='$(CURDIR)/bin/lint' golangci-lint run
 
 bench: ## Go benchmarks, and the plan of 72 GPUs
 	$(GO) test -run '^$$' -bench . -benchmem ./...
