@@ -127,11 +127,33 @@ func TestForgeriesAreRefused(t *testing.T) {
 		"another serial": {func(t *testing.T, dir string) {
 			replace(t, dir, "manifest.json", "1650001", "1650009")
 			resum(t, dir)
-		}, "manifest.json: it tells of another run, or of other GPUs"},
+		}, "manifest.json: it tells of another run, of other GPUs"},
 		"another selection": {func(t *testing.T, dir string) {
 			replace(t, dir, "manifest.json", `"keyword": "inventory/model or transfer",`, `"keyword": "transfer",`)
 			resum(t, dir)
-		}, "manifest.json: it tells of another run, or of other GPUs"},
+		}, "manifest.json: it tells of another run, of other GPUs"},
+		"another VBIOS": {func(t *testing.T, dir string) {
+			replace(t, dir, "manifest.json", "96.00.15.00.01", "96.00.15.00.02")
+			resum(t, dir)
+		}, "manifest.json: it tells of another run, of other GPUs"},
+		"a finding": {func(t *testing.T, dir string) {
+			replace(t, dir, "manifest.json", `"findings": [],`, `"findings": [
+    {
+      "gpus": [
+        "gpu1"
+      ],
+      "what": "gpu1 is slow",
+      "why": "",
+      "first": {
+        "spec": "",
+        "code": "",
+        "message": ""
+      },
+      "specs": 1
+    }
+  ],`)
+			resum(t, dir)
+		}, "manifest.json: it tells of another run, of other GPUs or other findings"},
 		"a field twice": {func(t *testing.T, dir string) {
 			replace(t, dir, "manifest.json", `"version": 1,`, "\"version\": 1,\n  \"version\": 1,")
 			resum(t, dir)

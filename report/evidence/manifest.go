@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/peerproof/peerproof/fixtures/jsontext"
 	"github.com/peerproof/peerproof/fixtures/verdict"
 	"github.com/peerproof/peerproof/report"
 )
@@ -19,6 +20,10 @@ const Version = 1
 // maxManifest bounds a manifest in bytes; that of a rack's 72 GPUs has 15 KB.
 const maxManifest = 4 << 20
 
+// maxFindings bounds the findings of a manifest, and maxFinding each of their
+// texts in bytes.
+const maxFindings, maxFinding = 200, 1000
+
 // Manifest says what an archive holds, and what it is of: manifest.json.
 type Manifest struct {
 	Version int       `json:"version"`
@@ -27,8 +32,11 @@ type Manifest struct {
 	Created time.Time `json:"created"`
 	Run     Run       `json:"run"`
 	// GPUs are the inventory's, with what identifies each.
-	GPUs    []report.GPU `json:"gpus"`
-	Journal Journal      `json:"journal"`
+	GPUs []GPU `json:"gpus"`
+	// Findings are what is wrong, as the report tells it, the probable root of
+	// most failures first, and at most maxFindings.
+	Findings []Finding `json:"findings"`
+	Journal  Journal   `json:"journal"`
 	// Redacted says what was replaced; nil where nothing was.
 	Redacted *Redacted `json:"redacted,omitempty"`
 	// Files are all but the manifest, SHA256SUMS and its signature, by name.
@@ -43,6 +51,8 @@ type Run struct {
 	Tool    string    `json:"tool"` // that ran it
 	Host    string    `json:"host"`
 	Serial  string    `json:"serial,omitempty"` // the server's
+	Product string    `json:"product,omitempty"`
+	Driver  string    `json:"driver,omitempty"` // NVIDIA's version, by NVML
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
 	Profile string    `json:"profile,omitempty"`
@@ -56,6 +66,32 @@ type Run struct {
 	Verdict    verdict.Verdict `json:"verdict"`
 	Exit       int             `json:"exit"`
 	Counts     report.Counts   `json:"counts"`
+}
+
+// GPU is one slot of the inventory, its board and the firmware in it.
+type GPU struct {
+	report.GPU
+	PartNumber string `json:"part_number,omitempty"` // the board's
+	VBIOS      string `json:"vbios,omitempty"`
+	InfoROM    string `json:"inforom,omitempty"` // version of its image
+}
+
+// Finding is failures and errors that probably have one cause.
+type Finding struct {
+	GPUs []string `json:"gpus"` // that it points at; empty where it is none of them
+	What string   `json:"what"`
+	Why  string   `json:"why"`
+	// First is the first of its failures, in the order of the plan.
+	First   Failure `json:"first"`
+	Specs   int     `json:"specs"`             // that failed or erred by themselves
+	Blocked int     `json:"blocked,omitempty"` // that could not be decided for them
+}
+
+// Failure is how one spec ended.
+type Failure struct {
+	Spec    string `json:"spec"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 // Journal is what is known of the journal in the archive.
@@ -84,15 +120,48 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// runOf is the part of a manifest that the results decide.
-func runOf(r *report.Results) Run {
-	return Run{
+// tell fills in what the results decide.
+func (m *Manifest) tell(r *report.Results) {
+	m.Run = Run{
 		ID: r.Run.ID, Tool: r.Run.Tool, Host: r.Run.Host, Serial: r.Run.Serial,
 		Started: r.Run.Started, Ended: r.Run.Ended, Profile: r.Run.Profile,
 		Preset: r.Run.Preset, Keyword: r.Run.Keyword, Labels: r.Run.Labels, LastFailed: r.Run.Only,
 		Simulated: Simulated(r), Loopback: r.Run.Loopback,
 		Verdict: r.Verdict, Exit: r.Exit, Counts: r.Counts,
 	}
+	m.GPUs = make([]GPU, len(r.GPUs))
+	for i, g := range r.GPUs {
+		m.GPUs[i].GPU = g
+	}
+	if r.Node != nil {
+		m.Run.Driver, m.Run.Product = r.Node.Driver.NVML, r.Node.Host.Product
+		for i := range r.Node.GPUs { // the slots of r.GPUs
+			g := &r.Node.GPUs[i]
+			m.GPUs[i].PartNumber, m.GPUs[i].VBIOS, m.GPUs[i].InfoROM = g.PartNumber, g.VBIOS, g.InfoROM
+		}
+	}
+	m.Findings = []Finding{}
+	text := func(s string) string { return report.Cut(report.Line(s), maxFinding, "…") }
+	for i, f := range report.Findings(r) {
+		if i == maxFindings {
+			break
+		}
+		one := Finding{
+			GPUs: append([]string{}, f.Slots...), What: text(f.Title), Why: text(f.Why),
+			Specs: len(f.Specs), Blocked: len(f.Blocked),
+		}
+		if len(f.Specs) > 0 {
+			one.First = Failure{text(f.Specs[0].ID), text(f.Specs[0].Code), text(f.Specs[0].Message)}
+		}
+		m.Findings = append(m.Findings, one)
+	}
+}
+
+// tellsOf says that the manifest tells what the results decide.
+func (m *Manifest) tellsOf(r *report.Results) bool {
+	var want Manifest
+	want.tell(r)
+	return sameJSON(m.Run, want.Run) && sameJSON(m.GPUs, want.GPUs) && sameJSON(m.Findings, want.Findings)
 }
 
 // Simulated says that a run, or the node that it discovered, was simulated.
@@ -135,7 +204,7 @@ func (m *Manifest) encode() ([]byte, error) {
 	if err := enc.Encode(m); err != nil {
 		return nil, fmt.Errorf("encode manifest: %w", err)
 	}
-	return text.Bytes(), nil
+	return jsontext.Escape(text.Bytes()), nil
 }
 
 // parseManifest reads a manifest. It takes the form that encode writes and no

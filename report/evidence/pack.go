@@ -247,8 +247,9 @@ func rebuild(open func() (io.ReadCloser, error), documents []Document) (*report.
 func (p *packer) manifest(results *report.Results, original Journal) *Manifest {
 	m := &Manifest{
 		Version: Version, Tool: p.Tool, Binary: p.Binary, Created: p.Created.UTC().Truncate(time.Second),
-		Run: runOf(results), GPUs: results.GPUs, Journal: p.head, Missing: p.Missing,
+		Journal: p.head, Missing: p.Missing,
 	}
+	m.tell(results)
 	if p.redactor != nil {
 		m.Redacted = &Redacted{Serials: p.Redaction.Serials, Original: original}
 		for i := range m.Missing {

@@ -53,7 +53,7 @@ var formed = map[reflect.Type][]string{
 	reflect.TypeFor[topology.Host]():         {"Serial", "FabricManager", "Kernel"},
 	reflect.TypeFor[topology.Surroundings](): {"MissingNodes"},
 	reflect.TypeFor[topology.GPU](): {
-		"BusID", "NVMLBusID", "UUID", "Serial", "Model", "DeviceNode", "VBIOS", "InfoROM", "ComputeCapability", "IOMMU",
+		"BusID", "NVMLBusID", "UUID", "Serial", "Model", "PartNumber", "DeviceNode", "VBIOS", "InfoROM", "ComputeCapability", "IOMMU",
 	},
 }
 

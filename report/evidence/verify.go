@@ -183,8 +183,8 @@ func (v *verifier) contents() error {
 	if want := Name(results); v.top != want {
 		v.refuse("archive", "its folder is named %s; expected %s, by the journal", v.top, want)
 	}
-	if !sameJSON(m.Run, runOf(results)) || !sameJSON(m.GPUs, results.GPUs) {
-		v.refuse(ManifestFile, "it tells of another run, or of other GPUs, than the journal; expected the same")
+	if !m.tellsOf(results) {
+		v.refuse(ManifestFile, "it tells of another run, of other GPUs or other findings than the journal%s; expected the same", v.otherTool())
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,6 +163,13 @@ func tellAccepted(w io.Writer, ok *evidence.Accepted) error {
 	}
 	say("run %s on %s, %s to %s", m.Run.ID, m.Run.Host, m.Run.Started.UTC().Format(time.RFC3339), m.Run.Ended.UTC().Format(time.RFC3339))
 	say("verdict %s: %d passed, %d failed, %d errors, %d skipped, %d waived", m.Run.Verdict, m.Run.Counts.Pass, m.Run.Counts.Fail, m.Run.Counts.Error, m.Run.Counts.Skip, m.Run.Counts.Waived)
+	for i, f := range m.Findings {
+		if i == maxFindings {
+			say("and %d more findings in %s", len(m.Findings)-i, evidence.ManifestFile)
+			break
+		}
+		say("finding: %s", findingText(m, f))
+	}
 	if m.Run.Simulated {
 		say("SIMULATED: no real GPU was tested")
 	}
@@ -186,6 +194,33 @@ func tellAccepted(w io.Writer, ok *evidence.Accepted) error {
 	text.WriteString("ACCEPTED\n")
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// maxFindings bounds how many findings are written.
+const maxFindings = 5
+
+// findingText says what is wrong, and with which part.
+func findingText(m *evidence.Manifest, f evidence.Finding) string {
+	text := f.What + " (" + f.Why + ")"
+	if f.First.Message != "" && !strings.Contains(f.What, f.First.Message) {
+		text += "; " + f.First.Spec + ": " + f.First.Message
+	}
+	for _, slot := range f.GPUs {
+		for _, g := range m.GPUs {
+			if g.Slot == slot {
+				known := []string{}
+				for _, fact := range []struct{ name, value string }{
+					{"", g.Model}, {"serial ", g.Serial}, {"part number ", g.PartNumber}, {"VBIOS ", g.VBIOS}, {"at ", g.BusID},
+				} {
+					if fact.value != "" {
+						known = append(known, fact.name+fact.value)
+					}
+				}
+				text += "; " + slot + ": " + cmp.Or(strings.Join(known, ", "), "nothing is known of it")
+			}
+		}
+	}
+	return text
 }
 
 func orUnknown(text string) string {
