@@ -10,6 +10,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/peerproof/peerproof/fixtures/jsontext"
+	"github.com/peerproof/peerproof/internal/files"
 )
 
 // WriteJSON writes results.json, one spec a line. Specs are written one by
@@ -46,7 +47,14 @@ func WriteJSON(w io.Writer, r *Results) error {
 
 // WriteFile writes a document so that a reader, or a power cut, sees the old
 // one or the whole new one.
-func WriteFile(path string, write func(io.Writer) error) (err error) {
+func WriteFile(path string, write func(io.Writer) error) error {
+	if err := replace(path, write); err != nil {
+		return fmt.Errorf("%s: %w", path, files.Cause(err))
+	}
+	return nil
+}
+
+func replace(path string, write func(io.Writer) error) (err error) {
 	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
 		return err

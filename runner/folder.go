@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
@@ -25,7 +26,7 @@ func createFolder(path string, first journal.Event) (*journal.Writer, journal.Ev
 	parent := filepath.Dir(filepath.Clean(path))
 	hidden, err := os.MkdirTemp(parent, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return refuse(fmt.Sprintf("no folder can be made in %s: %s; expected a folder that can be written to", parent, reasonOf(err)))
+		return refuse(fmt.Sprintf("no folder can be made in %s: %s; expected a folder that can be written to", parent, files.Cause(err).Error()))
 	}
 	var w *journal.Writer
 	err = os.Chmod(hidden, 0o755)
@@ -47,7 +48,7 @@ func createFolder(path string, first journal.Event) (*journal.Writer, journal.Ev
 		err = errors.Join(err, w.Close())
 	}
 	_ = os.RemoveAll(hidden) // the error that matters is the first
-	return refuse(reasonOf(err))
+	return refuse(files.Cause(err).Error())
 }
 
 // appear gives a folder its name, which nobody may have taken meanwhile.
@@ -62,13 +63,4 @@ func appear(hidden, path string) error {
 		return os.Rename(hidden, path)
 	}
 	return err
-}
-
-// reasonOf is an error without the operation and the path, which the caller names.
-func reasonOf(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/topology"
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
@@ -110,14 +111,14 @@ func (r *run) resume() error {
 	case errors.Is(err, journal.ErrInUse):
 		return refuse("%v; expected one that has stopped", journal.ErrInUse)
 	case err != nil:
-		return refuse("%s; expected the folder of a run that was interrupted", reasonOf(err))
+		return refuse("%s; expected the folder of a run that was interrupted", files.Cause(err).Error())
 	}
 	host, _ := os.Hostname() // the kernel always has one
 	switch {
 	case p.run == nil:
 		err = refuse("its journal is empty; expected the folder of a run that was interrupted")
 	case p.finish != nil && p.finish.Reason != reasonInterrupted:
-		err = refuse("that run has ended (%s); expected one that was interrupted", p.finish.Reason)
+		err = refuse("that run has ended (%s); expected one that was interrupted: report makes its reports again", p.finish.Reason)
 	case !p.run.Simulated && p.run.Host != host:
 		err = refuse("that run tests %s, and this is %s; expected the machine that it began on", p.run.Host, host)
 	default:

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
@@ -84,9 +86,20 @@ func (o *Options) request() journal.Run {
 		Simulated: o.Node != "" || o.NodeText != "", Node: o.Node, NodeText: o.NodeText,
 		Profile: o.Profile, ProfileText: o.ProfileText,
 		Loopback: o.Selection.Loopback, Keyword: o.Selection.Keyword, Labels: o.Selection.Labels,
-		Preset: o.Selection.Preset, Only: slices.Sorted(maps.Keys(o.Selection.Only)),
+		Preset: o.Selection.Preset, Only: sorted(o.Selection.Only),
 		MaxFail: o.MaxFail, Timeout: o.Timeout,
 	}
+}
+
+// sorted are the ids of a selection; nil where it does not go by ids, which is
+// other than that there are none.
+func sorted(only map[string]bool) []string {
+	if only == nil {
+		return nil
+	}
+	ids := slices.AppendSeq(make([]string, 0, len(only)), maps.Keys(only))
+	slices.Sort(ids)
+	return ids
 }
 
 // read checks all that can be checked before anything is run or written.
@@ -104,7 +117,7 @@ func read(request journal.Run) (*input, error) {
 			Loopback: request.Loopback,
 		},
 	}
-	if len(request.Only) > 0 {
+	if request.Only != nil {
 		in.selection.Only = map[string]bool{}
 		for _, id := range request.Only {
 			in.selection.Only[id] = true
@@ -212,7 +225,7 @@ func (r *run) run(ctx context.Context) (exit int, err error) {
 		exit = r.ledger.exit()
 	}
 	r.ledger.write(journal.Event{Type: journal.TypeFinish, Finish: &journal.Finish{Reason: reason, Exit: exit}})
-	err = errors.Join(err, r.ledger.err, r.ledger.journal.Close())
+	err = errors.Join(err, cmp.Or(r.ledger.err, r.ledger.journal.Close()))
 	if r.options.Reports != nil {
 		if failed := r.options.Reports(r.dir); failed != nil {
 			err = errors.Join(err, fmt.Errorf("write reports: %w", failed))
@@ -298,7 +311,7 @@ func (r *run) node(ctx context.Context) (*topology.Node, error) {
 		return nil, err
 	}
 	if err := renameio.WriteFile(filepath.Join(r.dir, NodeFile), text, 0o644); err != nil {
-		return nil, fmt.Errorf("write inventory: %w", err)
+		return nil, fmt.Errorf("write %s: %w", filepath.Join(r.dir, NodeFile), files.Cause(err))
 	}
 	r.ledger.write(journal.Event{Type: journal.TypeNode, Node: node})
 	return node, nil

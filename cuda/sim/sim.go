@@ -11,11 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/peerproof/peerproof/internal/files"
 )
 
 //go:embed nodes/*.yaml
@@ -45,34 +46,15 @@ func Load(nameOrFile string) (*File, error) {
 	if data, err := embedded.ReadFile("nodes/" + nameOrFile + ".yaml"); err == nil {
 		return Parse(nameOrFile, data)
 	}
-	data, err := readFile(nameOrFile)
+	data, err := files.Read(nameOrFile, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &FileError{File: nameOrFile, Problem: fmt.Sprintf(
 			"no such file, and no embedded node of that name; embedded are %s", strings.Join(Names(), ", "))}
 	case err != nil:
-		var cause *fs.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err
-		}
-		return nil, &FileError{File: nameOrFile, Problem: fmt.Sprintf("cannot be read: %v", err)}
+		return nil, &FileError{File: nameOrFile, Problem: fmt.Sprintf("cannot be read: %v", files.Cause(err))}
 	}
 	return Parse(nameOrFile, data)
-}
-
-// readFile reads a regular file that is not too large: a device or a pipe might
-// never end.
-func readFile(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%d bytes are more than the %d that a node file may have", info.Size(), maxFile)
-	}
-	return os.ReadFile(name)
 }
 
 // Text is the YAML that the file was read from: Parse makes the same File of

@@ -44,13 +44,23 @@ func (a *app) fail(err error) int {
 	if errors.Is(err, syscall.EPIPE) {
 		return a.exit // whoever read the output has seen enough
 	}
-	exit := runner.ExitInternal
+	_, _ = fmt.Fprintln(a.stderr, "peerproof: "+oneText(err)) // there is nobody else to tell
+	return exitOf(err)
+}
+
+// exitOf is the exit code for an error.
+func exitOf(err error) int {
 	var internal *runner.InternalError
-	if usage := (*runner.UsageError)(nil); errors.As(err, &usage) && !errors.As(err, &internal) {
-		exit = runner.ExitUsage
+	var usage *runner.UsageError
+	if errors.As(err, &usage) && !errors.As(err, &internal) {
+		return runner.ExitUsage
 	}
-	_, _ = fmt.Fprintln(a.stderr, "peerproof: "+report.Cut(report.Line(err.Error()), maxError, "…")) // there is nobody else to tell
-	return exit
+	return runner.ExitInternal
+}
+
+// oneText is an error, or several joined ones, on one line.
+func oneText(err error) string {
+	return report.Cut(report.Line(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")), maxError, "…")
 }
 
 // maxError bounds the line that names a mistake, in bytes.

@@ -32,19 +32,46 @@ func (d *documents) flags(cmd *cobra.Command) {
 	expect(f, "ocp", "a file to write")
 }
 
-// check refuses files that could not be written at the end of the run.
+// check refuses files that could not be written at the end of the run, and
+// those that would replace another document: of a run, or of the same call.
 func (d *documents) check(cmd *cobra.Command) error {
+	taken := map[string]string{} // flags by the file that they write
 	for _, f := range []struct{ flag, path string }{
 		{"junitxml", d.junit}, {"prometheus", d.prometheus}, {"ocp", d.ocp},
 	} {
 		if flag := cmd.Flags().Lookup(f.flag); flag == nil || !flag.Changed {
 			continue
 		}
-		if err := writable("--"+f.flag, f.path); err != nil {
+		flag := "--" + f.flag
+		if err := writable(flag, f.path); err != nil {
 			return err
 		}
+		switch name := filepath.Base(f.path); name {
+		case journalName, nodeName, resultsName, htmlName:
+			return usagef("%s %s: a run's %s has that name; expected another, so that none is lost", flag, f.path, name)
+		case junitName:
+			if f.path != d.junit {
+				return usagef("%s %s: JUnit has that name; expected another", flag, f.path)
+			}
+		}
+		path := realPath(f.path)
+		if other, is := taken[path]; is {
+			return usagef("%s and %s are the same file %s; expected one each", other, flag, f.path)
+		}
+		taken[path] = flag
 	}
 	return nil
+}
+
+// realPath is one name for a file that may be named in several ways.
+func realPath(path string) string {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err == nil {
+		if target, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = target
+		}
+	}
+	return filepath.Join(dir, filepath.Base(path))
 }
 
 // document is a file and what writes it.

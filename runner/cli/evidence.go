@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/evidence"
 	"github.com/peerproof/peerproof/runner"
@@ -162,7 +163,7 @@ func pack(ctx context.Context, dir string, r *report.Results, f *packFlags, key 
 	}
 	staging, err := os.MkdirTemp(out, ".peerproof-evidence-*")
 	if err != nil {
-		return "", nil, usagef("--out %s: %w; expected a folder that can be written to", out, cause(err))
+		return "", nil, usagef("--out %s: %w; expected a folder that can be written to", out, files.Cause(err))
 	}
 	defer os.RemoveAll(staging) //nolint:errcheck // what matters was said before
 	found, asked := filepath.Join(staging, "found"), filepath.Join(staging, "asked")
@@ -175,7 +176,7 @@ func pack(ctx context.Context, dir string, r *report.Results, f *packFlags, key 
 		Journal: filepath.Join(dir, journalName), Documents: packedDocuments(), Tool: tool(), Created: packTime(),
 	}
 	if in.Binary, err = ownHash(); err != nil {
-		in.Missing = append(in.Missing, evidence.Missing{What: "binary_sha256", Why: cause(err).Error()})
+		in.Missing = append(in.Missing, evidence.Missing{What: "binary_sha256", Why: files.Cause(err).Error()})
 	}
 	if err := ask(ctx, asked, r, f.bugReport, &in); err != nil {
 		return "", nil, err

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/term"
+
+	"github.com/peerproof/peerproof/internal/files"
 )
 
 // maxKey bounds a key's file in bytes.
@@ -19,9 +20,9 @@ const maxKey = 1 << 20
 // signingKey reads an SSH private key, asking for its passphrase where it has
 // one, or finds that of a public key in ssh-agent. done ends the use of it.
 func signingKey(path string) (key ssh.Signer, done func(), err error) {
-	text, err := readSmall(path, maxKey)
+	text, err := files.Read(path, maxKey)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w; expected the file of an SSH key", cause(err))
+		return nil, nil, fmt.Errorf("%w; expected the file of an SSH key", files.Cause(err))
 	}
 	nothing := func() {}
 	if public, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
@@ -82,18 +83,4 @@ func fromAgent(public ssh.PublicKey) (ssh.Signer, func(), error) {
 	}
 	done()
 	return nil, nil, errors.New("ssh-agent has no such key; " + wanted)
-}
-
-// readSmall reads a file of which much is never expected.
-func readSmall(path string, limit int64) ([]byte, error) {
-	file, err := openPlain(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("it has more than %d bytes", limit)
-	}
-	return text, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/evidence"
 	"github.com/peerproof/peerproof/runner"
@@ -49,12 +50,12 @@ Exit codes: 0 accepted, 1 refused, 3 internal error, 4 usage.`,
 				return usagef("--identity without --signers: expected both, the signers say which key is whose")
 			}
 			if set("signers") {
-				text, err := readSmall(signers, maxSigners)
+				text, err := files.Read(signers, maxSigners)
 				if err == nil {
 					c.Signers, err = evidence.ParseSigners(text)
 				}
 				if err != nil {
-					return usagef("--signers %s: %w; expected an allowed signers file", signers, cause(err))
+					return usagef("--signers %s: %w; expected an allowed signers file", signers, files.Cause(err))
 				}
 			}
 			return a.verify(cmd.Context(), args[0], c)
@@ -74,9 +75,9 @@ const maxSigners = 16 << 20
 
 func (a *app) verify(parent context.Context, path string, c evidence.Check) error {
 	beFrugal()
-	file, err := openPlain(path)
+	file, err := files.Open(path)
 	if err != nil {
-		return usagef("evidence verify %s: %w; expected an archive that evidence pack made", path, cause(err))
+		return usagef("evidence verify %s: %w; expected an archive that evidence pack made", path, files.Cause(err))
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	dir, err := os.MkdirTemp("", "peerproof-verify-*")
@@ -108,18 +109,6 @@ func (a *app) verify(parent context.Context, path string, c evidence.Check) erro
 		return a.refuse(refused)
 	}
 	return tellAccepted(a.stdout, accepted)
-}
-
-// openPlain opens a plain file; a pipe would be waited for.
-func openPlain(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no plain file")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.Open(path)
 }
 
 // untilDone reads until a context ends.

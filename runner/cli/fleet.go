@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/fleet"
 	"github.com/peerproof/peerproof/report/terminal"
@@ -64,10 +65,10 @@ func (a *app) fleet(args []string, out string, quiet bool) error {
 		info, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrPermission):
-			skipped = append(skipped, fleet.Skipped{Dir: dir, Reason: "it cannot be read: " + cause(err).Error()})
+			skipped = append(skipped, fleet.Skipped{Dir: dir, Reason: "it cannot be read: " + files.Cause(err).Error()})
 			continue
 		case err != nil:
-			return usagef("fleet %s: %w; expected the folder of a run, or one that holds some", dir, cause(err))
+			return usagef("fleet %s: %w; expected the folder of a run, or one that holds some", dir, files.Cause(err))
 		case !info.IsDir():
 			return usagef("fleet %s: it is a file; expected the folder of a run, or one that holds some", dir)
 		}
@@ -80,7 +81,7 @@ func (a *app) fleet(args []string, out string, quiet bool) error {
 		out = "peerproof-fleet-" + now.Format("20060102-150405")
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return usagef("--out %s: %w; expected a folder to write into", out, cause(err))
+		return usagef("--out %s: %w; expected a folder to write into", out, files.Cause(err))
 	}
 	if err := canMake(out); err != nil {
 		return usagef("--out %s: %w; expected a folder to write into", out, err)

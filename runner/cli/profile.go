@@ -2,13 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/runner"
 )
 
@@ -80,29 +80,41 @@ func (a *app) profileCapture() *cobra.Command {
 	var from, name string
 	cmd := &cobra.Command{
 		Use: "capture", Short: "Print the profile of this server as it is now", Args: noArguments,
+		Example: `  peerproof profile capture --name node17 > node17.yaml
+  peerproof profile capture --from peerproof-HOST-TIME > my-server.yaml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			node, err := a.captured(cmd, &t, from)
 			if err != nil {
 				return err
 			}
-			_, err = a.stdout.Write(profile.Capture(node, name))
+			text, err := profile.Capture(node, name)
+			if err != nil {
+				return usagef("profile capture: %w", err)
+			}
+			_, err = a.stdout.Write(text)
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "of the run in folder `DIR`, not of this server now")
 	expect(cmd.Flags(), "from", "a run's folder")
 	cmd.Flags().StringVar(&name, "name", "captured", "the profile's `NAME`")
-	expect(cmd.Flags(), "name", "letters, digits, points, dashes and underscores")
-	t.nodeFlags(cmd)
+	expect(cmd.Flags(), "name", profile.NameForm)
+	t.nodeFlag(cmd)
 	return cmd
 }
+
+// maxNode bounds a node.json in bytes; that of a rack's 72 GPUs has 300 KB.
+const maxNode = 64 << 20
 
 // captured is the inventory to make a profile of.
 func (a *app) captured(cmd *cobra.Command, t *target, from string) (*topology.Node, error) {
 	if from != "" {
-		data, err := os.ReadFile(filepath.Join(from, "node.json"))
+		if t.node != "" {
+			return nil, usagef("--from with --node: expected one of them")
+		}
+		data, err := files.Read(filepath.Join(from, nodeName), maxNode)
 		if err != nil {
-			return nil, usagef("--from %s: no node.json in it can be read: %w; expected the folder that a run left", from, cause(err))
+			return nil, usagef("--from %s: no node.json in it can be read: %w; expected the folder of a run that had found the GPUs", from, files.Cause(err))
 		}
 		node, err := topology.Decode(data)
 		if err != nil {
@@ -116,9 +128,5 @@ func (a *app) captured(cmd *cobra.Command, t *target, from string) (*topology.No
 	}
 	ctx, stop := interrupts(cmd.Context())
 	defer stop()
-	node, err := runner.Inventory(ctx, o)
-	if err == nil && len(node.GPUs) == 0 {
-		return nil, usagef("profile capture: this server has no GPU; expected one that has, or --from DIR")
-	}
-	return node, err
+	return runner.Inventory(ctx, o)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/schema"
 	"github.com/peerproof/peerproof/report/terminal"
@@ -20,6 +21,7 @@ import (
 // The files of a run's folder.
 const (
 	journalName = runner.JournalFile
+	nodeName    = runner.NodeFile
 	resultsName = "results.json"
 	junitName   = "junit.xml"
 	htmlName    = "report.html"
@@ -41,16 +43,15 @@ func beFrugal() {
 // open opens the journal of a run's folder.
 func open(dir string) (*os.File, error) {
 	path := filepath.Join(dir, journalName)
-	// To open a pipe would wait for a writer that may never come.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	file, err := files.Open(path)
+	if errors.Is(err, files.ErrNotRegular) {
 		return nil, errors.New(journalName + " is no regular file; expected the folder that a run left")
 	}
-	file, err := os.Open(path)
 	if err != nil {
 		if info, e := os.Stat(dir); e == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.New("there is no " + journalName + "; expected the folder that a run left")
 		}
-		return nil, errors.New(cause(err).Error() + "; expected the folder that a run left")
+		return nil, errors.New(files.Cause(err).Error() + "; expected the folder that a run left")
 	}
 	return file, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/peerproof/peerproof/fixtures"
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/terminal"
 	"github.com/peerproof/peerproof/runner"
@@ -136,11 +137,6 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	if only := o.Selection.Only; only != nil && len(only) == 0 {
-		a.exit = runner.ExitNothing
-		_, err := fmt.Fprintf(a.stdout, "nothing failed or erred in %s: there is nothing to run\n", f.lastFailed)
-		return err
-	}
 	beFrugal()
 	ctx, stop := interrupts(cmd.Context())
 	defer stop()
@@ -168,6 +164,10 @@ func (a *app) run(cmd *cobra.Command, f *runFlags) error {
 	progress.Close()
 	if written != nil {
 		note := ""
+		if err != nil { // as whoever looks at the last line alone should see
+			written.Exit = exitOf(err)
+			written.Warnings = append(written.Warnings, "not all could be kept: "+oneText(err))
+		}
 		if err == nil {
 			var archive []string
 			archive, note = packByItself(ctx, folder, written)
@@ -227,7 +227,7 @@ func writable(flag, path string) error {
 func canMake(dir string) error {
 	file, err := os.CreateTemp(dir, ".peerproof-*")
 	if err != nil {
-		return cause(err)
+		return files.Cause(err)
 	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }

@@ -41,11 +41,15 @@ func (t *target) flags(cmd *cobra.Command) {
 
 // nodeFlags are those that say which node it is and what it should be.
 func (t *target) nodeFlags(cmd *cobra.Command) {
+	t.nodeFlag(cmd)
 	f := cmd.Flags()
-	f.StringVar(&t.node, "node", "", "test a simulated node, not the real GPUs: `FILE|NAME`")
-	expect(f, "node", "a node file, or "+oneOf(sim.Names()))
 	f.StringVar(&t.profile, "profile", "", "what the server should have: `FILE|NAME`")
 	expect(f, "profile", "a profile file, or "+oneOf(profile.Names()))
+}
+
+func (t *target) nodeFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.node, "node", "", "a simulated node, not the real GPUs: `FILE|NAME`")
+	expect(cmd.Flags(), "node", "a node file, or "+oneOf(sim.Names()))
 }
 
 // names is the part of a help text that lists what is embedded.
@@ -123,6 +127,9 @@ func lastFailed(dir string) (map[string]bool, error) {
 
 // unmatched says which selection no spec of the node meets.
 func unmatched(sel fixtures.Selection, lastFailed string) string {
+	if sel.Only != nil && len(sel.Only) == 0 {
+		return "nothing failed or erred in " + lastFailed + ": there is nothing to run"
+	}
 	var by []string
 	if sel.Keyword != "" {
 		by = append(by, fmt.Sprintf("-k %q", sel.Keyword))

@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -144,19 +142,6 @@ func labelProblem(filter, message string) (column int, problem string) {
 		}
 	}
 	return column, strings.TrimRight(problem, ".")
-}
-
-// cause is an error of the file system without operation and path.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
 }
 
 // instead is what a command takes in place of words.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/peerproof/peerproof/internal/files"
 )
 
 // syncEvery is how often what was written is brought to the disk, so that a
@@ -136,7 +138,7 @@ func (w *Writer) Append(e Event) (Event, error) {
 		return e, err
 	}
 	if _, err := w.file.Write(w.line.Bytes()); err != nil {
-		w.err = fmt.Errorf("write journal: %w", err)
+		w.err = fmt.Errorf("write journal: %w", files.Cause(err))
 		return e, w.err
 	}
 	w.chain.add(w.line.Bytes()[:w.line.Len()-1])
@@ -157,7 +159,7 @@ func (w *Writer) Sync() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		// A failed fsync may have dropped pages: a second one proves nothing.
-		w.err = fmt.Errorf("sync journal: %w", err)
+		w.err = fmt.Errorf("sync journal: %w", files.Cause(err))
 		return w.err
 	}
 	return nil
