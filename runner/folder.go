@@ -15,26 +15,23 @@ import (
 
 // createFolder makes the folder of a new run. It appears under its name with
 // the first line of its journal in it, or not at all. What exists already is
-// refused and left alone. It returns the first event as it was written.
-func createFolder(path string, first journal.Event) (*journal.Writer, journal.Event, error) {
-	refuse := func(why string) (*journal.Writer, journal.Event, error) {
-		return nil, first, fmt.Errorf("--out %s: %s", path, why)
-	}
+// left alone, and the error is then fs.ErrExist. It returns the first event as
+// it was written.
+func createFolder(path string, first journal.Event) (w *journal.Writer, written journal.Event, err error) {
 	if _, err := os.Lstat(path); err == nil {
-		return refuse("exists already; expected the name of a folder to make")
+		return nil, first, fs.ErrExist
 	}
 	parent := filepath.Dir(filepath.Clean(path))
 	hidden, err := os.MkdirTemp(parent, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return refuse(fmt.Sprintf("no folder can be made in %s: %s; expected a folder that can be written to", parent, files.Cause(err).Error()))
+		return nil, first, fmt.Errorf("no folder can be made in %s: %w; expected a folder that can be written to", parent, files.Cause(err))
 	}
-	var w *journal.Writer
 	err = os.Chmod(hidden, 0o755)
 	if err == nil {
 		w, err = journal.Create(filepath.Join(hidden, JournalFile))
 	}
 	if err == nil {
-		if first, err = w.Append(first); err == nil {
+		if written, err = w.Append(first); err == nil {
 			err = w.Sync()
 		}
 	}
@@ -42,13 +39,13 @@ func createFolder(path string, first journal.Event) (*journal.Writer, journal.Ev
 		err = appear(hidden, path)
 	}
 	if err == nil {
-		return w, first, nil
+		return w, written, nil
 	}
 	if w != nil {
 		err = errors.Join(err, w.Close())
 	}
 	_ = os.RemoveAll(hidden) // the error that matters is the first
-	return refuse(files.Cause(err).Error())
+	return nil, first, files.Cause(err)
 }
 
 // appear gives a folder its name, which nobody may have taken meanwhile.

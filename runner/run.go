@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -190,9 +191,18 @@ func prepare(o Options) (*run, error) {
 	if r.dir == "" {
 		r.dir = "peerproof-" + fileName(r.request.Host) + "-" + now.Format("20060102-150405")
 	}
-	w, first, err := createFolder(r.dir, journal.Event{Type: journal.TypeRun, Run: &r.request})
+	usual := r.dir
+	event := journal.Event{Type: journal.TypeRun, Run: &r.request}
+	w, first, err := createFolder(r.dir, event)
+	for n := 2; errors.Is(err, fs.ErrExist) && o.Out == ""; n++ { // another run of this second
+		r.dir = fmt.Sprintf("%s-%d", usual, n)
+		w, first, err = createFolder(r.dir, event)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = errors.New("exists already; expected the name of a folder to make")
+	}
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, &UsageError{fmt.Errorf("--out %s: %w", r.dir, err)}
 	}
 	r.ledger = newLedger(w, o.Observe)
 	r.ledger.began = first.Time

@@ -350,3 +350,22 @@ func TestAResumedPlanMustBeTheSame(t *testing.T) {
 		t.Errorf("next %d, %v", i, l.verdicts)
 	}
 }
+
+// Three runs of one second have three folders.
+func TestUsualFolderIsFree(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dirs := map[string]bool{}
+	for range 3 {
+		r, err := prepare(Options{Node: "single", NodeText: "version: 1\ngpus: {count: 1, model: NVIDIA H200}\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.ledger.journal.Close(); err != nil {
+			t.Error(err)
+		}
+		dirs[r.dir] = true
+	}
+	if len(dirs) != 3 {
+		t.Errorf("three runs made %v", dirs)
+	}
+}

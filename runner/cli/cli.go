@@ -23,6 +23,9 @@ func Main(args []string) int {
 	a := &app{args: args, stdout: os.Stdout, stderr: os.Stderr}
 	root := a.root()
 	root.SetArgs(args)
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+		plain(root)
+	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	if err := root.Execute(); err != nil {
@@ -110,6 +113,7 @@ Exit codes: 0 all good, 1 something failed or could not be decided,
 	)
 	complete(root)
 	shells(root)
+	a.help(root)
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/peerproof/peerproof/cuda/sim"
 	"github.com/peerproof/peerproof/fixtures"
@@ -72,6 +73,36 @@ func shells(root *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return usagef("%s: expected the shell, %s", cmd.CommandPath(), instead(cmd))
+	}
+}
+
+// help has cobra's command of that name answer to a wrong one as other commands
+// do; by itself it shows the general help and exits with 0.
+func (a *app) help(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	cmd, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return
+	}
+	cmd.Run = nil
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		about, rest, err := root.Find(args)
+		if err != nil {
+			return err
+		}
+		if len(rest) > 0 {
+			return a.unknownCommand(about, rest[0])
+		}
+		return about.Help()
+	}
+}
+
+// plain takes the marks of a value's name out of the texts of flags, which a
+// shell would show as they are.
+func plain(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
+	for _, below := range cmd.Commands() {
+		plain(below)
 	}
 }
 

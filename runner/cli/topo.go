@@ -20,7 +20,7 @@ func (a *app) topoCommand() *cobra.Command {
 		Short: "Print how the GPUs reach each other, and how fast they should",
 		Long: `Topo prints the class of the path between every two GPUs, as nvidia-smi topo -m
 does, and the bandwidth that the path has in theory. It discovers the node but
-tests nothing and writes nothing.
+tests nothing and writes nothing. Without a GPU it exits with 5.
 
 ` + names(),
 		Example: `  peerproof topo                       this server
