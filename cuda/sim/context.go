@@ -217,18 +217,23 @@ func (p *process) enablePeerAccess(peer uintptr, flags uint32) cuda.Result {
 			}
 			return cuda.ErrPeerAlreadyEnabled
 		}
-		if ft := p.pairFault("enable-fails", c.gpu, other.gpu); ft != nil {
-			return cuda.Result(ft.code)
-		}
-		for _, ft := range p.file.faults {
-			if ft.kind == "too-many-peers" && len(c.peers) >= ft.limit {
-				return cuda.ErrTooManyPeers
-			}
-		}
-		c.peers = append(c.peers, other)
-		p.spend(c.gpu, other.gpu, enableSeconds)
-		return cuda.Success
+		return p.enable(c, other)
 	})
+}
+
+// enable lets kernels of c touch other's memory from now on.
+func (p *process) enable(c, other *context) cuda.Result {
+	if ft := p.pairFault("enable-fails", c.gpu, other.gpu); ft != nil {
+		return cuda.Result(ft.code)
+	}
+	for _, ft := range p.file.faults {
+		if ft.kind == "too-many-peers" && len(c.peers) >= ft.limit {
+			return cuda.ErrTooManyPeers
+		}
+	}
+	c.peers = append(c.peers, other)
+	p.spend(c.gpu, other.gpu, enableSeconds)
+	return cuda.Success
 }
 
 func (p *process) disablePeerAccess(peer uintptr) cuda.Result {

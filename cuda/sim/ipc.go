@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -123,6 +124,13 @@ func (p *process) ipcOpenMemHandle(ptr *cuda.DevicePtr, handle cuda.IPCHandle, f
 		data, skip, err := t.open()
 		if err != nil {
 			return cuda.ErrInvalidValue // the owner is gone, or no simulated node
+		}
+		// The flag has the driver enable access to the whole of the other GPU, and
+		// closing the handle does not take it back.
+		if other := owner.primary; other != nil && other != c && !slices.Contains(c.peers, other) {
+			if r := p.enable(c, other); r != cuda.Success {
+				return r
+			}
 		}
 		m := &allocation{
 			gpu: owner.index, at: p.addresses(t.Bytes), start: t.Start, data: data[skip:], origin: imported,

@@ -39,6 +39,9 @@ func TestOpener(t *testing.T) {
 	fmt.Printf("read %d %d write %d\n", n, first, code(err))
 	if err == nil {
 		l.must(b.Close())
+		if err := l.ctx[0].EnablePeer(l.ctx[1]); code(err) != cuda.ErrPeerAlreadyEnabled {
+			t.Errorf("access is not enabled by the mapping: %v", err)
+		}
 		l.launch(0, kernels.Fill, uint64(b.Ptr()), 8, 2, 0)
 		if code(l.streams[0].Synchronize()) != cuda.ErrIllegalAddress {
 			t.Error("the address works on after Close")
@@ -77,6 +80,7 @@ func TestSharedBetweenProcesses(t *testing.T) {
 		{"a wrong bit written", "{kind: corrupt, pair: [0, 1], engine: sm-write, offset: 5000, bit: 1}", "read 0 " + none + " write 0", 1, 5000},
 		{"a private mirror", "{kind: private-mirror, pair: [0, 1]}", "read 0 " + none + " write 0", 100001, 0},
 		{"illegal", "{kind: illegal-address, pair: [0, 1], engine: sm-write}", "read 0 " + none + " write 700", 100001, 0},
+		{"no room", "{kind: too-many-peers, limit: 0}", "open 711", 100001, 0},
 		{"no access", "{kind: no-access, pair: [0, 1]}", "open 217", 100001, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

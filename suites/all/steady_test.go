@@ -107,3 +107,45 @@ func TestEveryPairOfEightIsTested(t *testing.T) {
 		}
 	}
 }
+
+// What a check leaves behind changes nothing for those after it: they say what
+// they say where they run first.
+func TestNoCheckStandsInAnothersWay(t *testing.T) {
+	binary := build(t)
+	node := filepath.Join(t.TempDir(), "node.yaml")
+	if err := os.WriteFile(node, []byte("version: 1\ngpus: {count: 2, model: NVIDIA H100 NVL, memory: 32MiB}\nnvlink: {version: 4, pairs: [{gpus: [0, 1], links: 12}]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// They want access, no access, and the whole of the path.
+	sensitive := []string{"ordering/message-passing", "transfer/staged", "bandwidth/write-ce"}
+	run := func(checks ...string) map[string]result {
+		out := filepath.Join(t.TempDir(), "out")
+		said, _ := exec.Command(binary, "run", "-q", "--node", node, "-k", strings.Join(checks, " or "), "--out", out).CombinedOutput() // results tell
+		all := map[string]result{}
+		for _, r := range results(t, out, said) {
+			all[r.ID] = r
+		}
+		return all
+	}
+	alone := run(sensitive...)
+	for id, r := range alone {
+		if r.Verdict != verdict.Pass {
+			t.Errorf("%s: %s %s alone", id, r.Verdict, r.Code)
+		}
+	}
+	if len(alone) != 2*len(sensitive) {
+		t.Fatalf("%d specs alone, want both ways of %d checks", len(alone), len(sensitive))
+	}
+	options := gocmp.Options{gocmp.AllowUnexported(result{}), cmpopts.IgnoreFields(result{}, "steps")}
+	for _, c := range fixtures.Default.Checks() {
+		if area := c.Area(); area != "access" && area != "dereference" && area != "ordering" && area != "transfer" {
+			continue
+		}
+		after := run(append(sensitive, c.ID)...)
+		for id, want := range alone {
+			if diff := gocmp.Diff(want, after[id], options); diff != "" {
+				t.Errorf("%s, after %s (-alone +after):\n%s", id, c.ID, diff)
+			}
+		}
+	}
+}
