@@ -253,7 +253,7 @@ func TestLoad(t *testing.T) {
 		"no-such-node": "embedded are ",
 		dir:            "cannot be read: it is no regular file",
 		"/dev/zero":    "cannot be read: it is no regular file",
-		large:          "are more than the 65536 that a node file may have",
+		large:          "it has more than the 65536 bytes that it may have",
 	} {
 		_, err := Load(path)
 		var e *FileError
