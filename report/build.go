@@ -2,8 +2,9 @@ package report
 
 import (
 	"errors"
-	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/peerproof/peerproof/fixtures/topology"
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
@@ -18,8 +20,17 @@ import (
 // as far as it goes: specs without an end are error not-run, and a warning
 // says so; so does one whose hash chain is broken. An error means that there
 // is nothing to report: no run, or the reader failed.
-func Build(r io.Reader) (*Results, error) {
+func Build(r io.Reader) (*Results, error) { return build(r, false) }
+
+// BuildFile is Build of a journal's file, which a run may be writing.
+func BuildFile(file fs.File) (*Results, error) {
+	of, ok := file.(*os.File)
+	return build(file, ok && journal.InUse(of))
+}
+
+func build(r io.Reader, live bool) (*Results, error) {
 	b := builder{
+		live:    live,
 		results: &Results{Version: Version, GPUs: []GPU{}, Specs: []Spec{}},
 		index:   map[string]int{},
 		words:   map[string]string{},
@@ -38,6 +49,7 @@ func Build(r io.Reader) (*Results, error) {
 // builder is a journal being folded.
 type builder struct {
 	results *Results
+	live    bool // a run was writing the journal when the reading began
 	run     *journal.Run
 	node    *topology.Node
 	finish  *journal.Finish
@@ -200,15 +212,20 @@ func (b *builder) settle() {
 		}
 	}
 	b.paths()
+	r.Unfinished = b.finish == nil
+	r.Live = r.Unfinished && b.live
+	before, during := "the run stopped before this spec began", "the run stopped while this spec ran"
+	if r.Live {
+		before, during = "this spec has had no turn yet", "this spec runs now"
+	}
 	open := 0
 	for i := range r.Specs {
 		s := &r.Specs[i]
 		if !b.ended[i] {
 			open++
-			s.Verdict, s.Code = verdict.Error, verdict.NotRun
-			s.Message = "the run stopped before this spec began"
+			s.Verdict, s.Code, s.Message = verdict.Error, verdict.NotRun, before
 			if !s.Started.IsZero() {
-				s.Message = "the run stopped while this spec ran"
+				s.Message = during
 			}
 		} else if again := b.repeats[i]; again != nil {
 			again.together(s)
@@ -217,17 +234,18 @@ func (b *builder) settle() {
 	}
 	r.Verdict = r.Counts.Verdict()
 	r.Exit = 2
-	if b.finish != nil {
+	all := words.Count(len(r.Specs), "spec", "specs")
+	switch {
+	case r.Live:
+		b.warn("this run is still going on: this is how it stands now, and what has no verdict yet, %d of %s, is shown as not-run", open, all)
+	case r.Unfinished:
+		b.warn("the journal has no end: the run was cut off, by a power cut or a kill; %d of %s have no verdict of their own and are not-run. Go on with run --resume", open, all)
+	default:
 		r.Exit = b.finish.Exit
-	} else {
-		r.Unfinished = true
-		r.Warnings = append(r.Warnings, fmt.Sprintf(
-			"the journal has no end: the run was cut off, by a power cut or a kill; %d of %d specs have no verdict of their own and are not-run. Go on with run --resume",
-			open, len(r.Specs)))
 	}
 	b.waivers()
 	if b.strange > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d events name specs that are not in the journal's plan; they are left out", b.strange))
+		b.warn("%s of specs that are not in the journal's plan: left out", words.Count(b.strange, "event", "events"))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/internal/words"
 )
 
 // explain words a finding from what it holds and from what passed.
@@ -22,9 +23,11 @@ func (f *finder) explain(one *Finding) {
 		one.Why = fmt.Sprintf("%d of the %d pairs over %s fail, and no GPU is in all of them; of the other pairs %s. So it is what these paths share, not one GPU.",
 			failing, tested, one.Class, f.others(func(p pair) bool { return f.pairs.class[p] != one.Class }))
 	case OfRun:
-		one.Title = "the run stopped before these specs"
-		one.Why = fmt.Sprintf("%d specs have no verdict of their own.", len(one.Blocked))
-		one.Do = "go on with peerproof run --resume, or run them again"
+		one.Title, one.Do = "the run stopped before these specs", "go on with peerproof run --resume, or run them again"
+		if f.r.Live {
+			one.Title, one.Do = "these specs have had no turn yet", "wait for the end of the run"
+		}
+		one.Why = words.Count(len(one.Blocked), "spec has no verdict of its own.", "specs have no verdict of their own.")
 	case OfNode:
 		f.explainNode(one, codes)
 	}
@@ -60,7 +63,7 @@ func (f *finder) explainGPU(one *Finding, codes string) {
 		}
 	}
 	if n := len(one.Blocked); n > 0 {
-		why = append(why, fmt.Sprintf("%s could not be decided because of it.", counted(n, "spec", "specs")))
+		why = append(why, fmt.Sprintf("%s could not be decided because of it.", words.Count(n, "spec", "specs")))
 	}
 	one.Why = strings.Join(why, " ")
 }
@@ -104,7 +107,7 @@ func (f *finder) explainNode(one *Finding, codes string) {
 		one.Why = fmt.Sprintf("%s fails on all %d GPUs that it was tested on: it is a setting, the driver or the platform, not one GPU.", one.Specs[0].Check(), len(subjects))
 	}
 	if n := len(one.Blocked); n > 0 {
-		one.Why += fmt.Sprintf(" %s could not be decided because of it.", counted(n, "spec", "specs"))
+		one.Why += fmt.Sprintf(" %s could not be decided because of it.", words.Count(n, "spec", "specs"))
 	}
 }
 
@@ -238,13 +241,6 @@ func list(names []string) string {
 		return strings.Join(names[:maxListed], ", ") + fmt.Sprintf(" and %d more", len(names)-maxListed)
 	}
 	return strings.Join(names, ", ")
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Part is what identifies a slot's GPU to whoever has to find and exchange it.

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/peerproof/peerproof/internal/words"
 )
 
 // maxSelection bounds one expression of a selection where it is shown, in bytes.
@@ -25,10 +27,10 @@ func (r *Results) Partial() string {
 		by = append(by, `-m "`+Cut(Line(r.Run.Labels), maxSelection, "…")+`"`)
 	}
 	if r.Run.Only > 0 {
-		by = append(by, fmt.Sprintf("--last-failed (%s)", counted(r.Run.Only, "id", "ids")))
+		by = append(by, fmt.Sprintf("--last-failed (%s)", words.Count(r.Run.Only, "id", "ids")))
 	}
 	if len(by) == 0 {
 		return ""
 	}
-	return "PARTIAL: only " + strings.Join(by, " with ") + ", " + counted(r.Counts.Total(), "spec", "specs")
+	return "PARTIAL: only " + strings.Join(by, " with ") + ", " + words.Count(r.Counts.Total(), "spec", "specs")
 }

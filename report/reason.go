@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 )
 
 // MaxReason bounds what Reason returns, in bytes: a line that a scheduler's
@@ -15,24 +15,31 @@ const MaxReason = 120
 // Reason says on one line why a run ended as it did, for those who keep such a
 // line beside a node (Slurm's Reason, a condition of Kubernetes): verdict, code,
 // id and serial number of the spec to look at first, and how many more there
-// are. It is never empty and at most MaxReason bytes; what would not fit is left
-// out from its end, so that its first words are the ones that matter.
+// are; of a run without such a spec how many passed, whether that were all, and
+// how many are waived. A run whose verdict is none says that first. The line is
+// never empty and at most MaxReason bytes; what would not fit is left out from
+// its end, so that its first words are the ones that matter.
 func Reason(r *Results) string {
-	var words []string
+	text := ""
+	if caveat := r.Caveat(); caveat != "" {
+		text = caveat + ": "
+	}
 	if marks := r.Run.Marks(); marks != "" {
-		words = append(words, marks)
+		text += marks + " "
 	}
 	s, more := r.leading()
 	if s == nil {
-		words = append(words, fmt.Sprintf("%s, %d of %d specs passed", r.Verdict, r.Counts.Pass, r.Counts.Total()))
-		return Cut(strings.Join(words, " "), MaxReason, "…")
+		return Cut(text+r.passed(), MaxReason, "…")
 	}
-	words = append(words, string(s.Verdict))
+	text += string(s.Verdict) + " "
 	if code := Line(s.Code); code != "" {
-		words = append(words, code)
+		text += code + " "
 	}
-	text := strings.Join(append(words, Line(s.ID)), " ")
-	parts := []string{r.hardware(s.Subject)}
+	text += Line(s.ID)
+	var parts []string
+	if s.Code != verdict.NotRun { // that says nothing of the parts
+		parts = append(parts, r.hardware(s.Subject))
+	}
 	if more > 0 {
 		parts = append(parts, ", "+strconv.Itoa(more)+" more")
 	}
@@ -44,9 +51,27 @@ func Reason(r *Results) string {
 	return Cut(text, MaxReason, "…")
 }
 
+// passed is the line of a run in which nothing is bad.
+func (r *Results) passed() string {
+	text := fmt.Sprintf("%d of %s passed", r.Counts.Pass, words.Count(r.Counts.Total(), "spec", "specs"))
+	if r.Live {
+		text += " so far"
+	} else {
+		text = string(r.Verdict) + ", " + text
+	}
+	if r.Counts.Waived > 0 {
+		text += ", " + strconv.Itoa(r.Counts.Waived) + " waived"
+	}
+	if r.Partial() != "" {
+		text = "PARTIAL " + text
+	}
+	return text
+}
+
 // leading is the spec that explains the run's verdict: the first in the order
-// of the plan, in which causes stand before their consequences; nil for a pass.
-// More is how many others of their own ended badly.
+// of the plan, in which causes stand before their consequences; nil for a pass,
+// and for a run that goes on in which nothing is bad so far. More is how many
+// others of their own ended badly.
 func (r *Results) leading() (s *Spec, more int) {
 	const failed, erred, followed, skipped, none = 0, 1, 2, 3, 4
 	best := none
@@ -57,7 +82,7 @@ func (r *Results) leading() (s *Spec, more int) {
 			rank = failed
 		case candidate.Verdict == verdict.Error && !Follows(candidate.Code):
 			rank = erred
-		case candidate.Verdict == verdict.Error:
+		case candidate.Verdict == verdict.Error && !r.Live: // else its turn may come
 			rank = followed
 		case candidate.Verdict == verdict.Skip && r.Verdict == verdict.Skip:
 			rank = skipped

@@ -56,7 +56,7 @@ func TestReason(t *testing.T) {
 		},
 		{"simulated", report.Run{Simulated: true}, []report.Spec{links, links, links}, "SIMULATED fail links-down link/nvlink-active[gpu1] serial 1650001, 2 more"},
 		{"pass", report.Run{}, []report.Spec{count, pass, pass}, "pass, 2 of 3 specs passed"},
-		{"waived is no cause", report.Run{Simulated: true}, []report.Spec{waived, pass}, "SIMULATED pass, 1 of 2 specs passed"},
+		{"waived is no cause", report.Run{Simulated: true}, []report.Spec{waived, pass}, "SIMULATED pass, 1 of 2 specs passed, 1 waived"},
 		{"nothing was tested", report.Run{}, []report.Spec{count, count}, "skip no-gpu inventory/gpu-count"},
 		{"nothing was selected", report.Run{}, nil, "skip, 0 of 0 specs passed"},
 		{

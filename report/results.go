@@ -35,6 +35,9 @@ type Results struct {
 	// Unfinished says that the journal has no end: the run goes on, or was cut
 	// off.
 	Unfinished bool `json:"-"`
+	// Live says that a process was still writing the journal: specs that are
+	// error not-run may have had no turn yet. It implies Unfinished.
+	Live bool `json:"-"`
 	// ProfileText and NodeText are the YAML that the run was given; "" for none.
 	ProfileText string `json:"-"`
 	NodeText    string `json:"-"`

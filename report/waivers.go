@@ -6,6 +6,7 @@ import (
 
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 )
 
 // Excuse is a waiver in a few words: "until 2027-01-31, the lab: riser on order".
@@ -43,16 +44,17 @@ func staleWaivers(p *profile.Profile, began time.Time, specs []Spec) (warnings [
 			name += " with code " + w.Code
 		}
 		name += " (" + w.Owner + ": " + w.Reason + ")"
+		all := words.Count(covered, "spec", "specs")
 		switch {
 		case w.Expired(began):
-			warnings = append(warnings, fmt.Sprintf("%s has expired: its last day was %s. Of the %d specs that it covers %d failed or erred", name, w.Expires, covered, bad))
+			warnings = append(warnings, fmt.Sprintf("%s has expired: its last day was %s. Of %s that it covers %d failed or erred", name, w.Expires, all, bad))
 		case excused > 0 || open > 0:
 		case covered == 0:
 			warnings = append(warnings, name+" matches no spec of this run: it is misspelled, or they were not selected")
 		case bad > 0:
-			warnings = append(warnings, fmt.Sprintf("%s excused nothing: of the %d specs that it covers %d failed or erred, with other codes", name, covered, bad))
+			warnings = append(warnings, fmt.Sprintf("%s excused nothing: of %s that it covers %d failed or erred, with other codes", name, all, bad))
 		default:
-			warnings = append(warnings, fmt.Sprintf("%s excused nothing: of the %d specs that it covers none needed it. Take it out", name, covered))
+			warnings = append(warnings, fmt.Sprintf("%s excused nothing: of %s that it covers none needed it. Take it out", name, all))
 		}
 	}
 	return warnings

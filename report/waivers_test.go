@@ -28,7 +28,7 @@ func TestStaleWaivers(t *testing.T) {
 	cable := &Waiver{Spec: "link/*[gpu3]", Reason: "cable", Owner: "ops", Expires: "2026-12-31"}
 	typo := "the waiver of bandwidth/typo (ops: slow) matches no spec of this run: it is misspelled, or they were not selected"
 	old := func(covered, bad string) string {
-		return "the waiver of memory/*[gpu3] (ops: old) has expired: its last day was 2026-12-01. Of the " + covered + " specs that it covers " + bad + " failed or erred"
+		return "the waiver of memory/*[gpu3] (ops: old) has expired: its last day was 2026-12-01. Of " + covered + " specs that it covers " + bad + " failed or erred"
 	}
 	for name, c := range map[string]struct {
 		on    string
@@ -43,19 +43,19 @@ func TestStaleWaivers(t *testing.T) {
 		"on the last day": {"2026-12-01T23:59:59Z", []Spec{
 			{ID: "memory/patterns[gpu3]", Verdict: verdict.Pass},
 			{ID: "link/nvlink-active[gpu3]", Verdict: verdict.Waived, Code: "links-down", Waiver: cable},
-		}, []string{"the waiver of memory/*[gpu3] (ops: old) excused nothing: of the 1 specs that it covers none needed it. Take it out", typo}},
+		}, []string{"the waiver of memory/*[gpu3] (ops: old) excused nothing: of 1 spec that it covers none needed it. Take it out", typo}},
 		"another code": {"2026-12-02T00:00:00Z", []Spec{
 			{ID: "link/nvlink-active[gpu3]", Verdict: verdict.Fail, Code: "hang"}, {ID: "link/pcie-idle[gpu3]", Verdict: verdict.Pass},
 		}, []string{
 			old("0", "0"),
-			"the waiver of link/*[gpu3] with code links-down (ops: cable) excused nothing: of the 2 specs that it covers 1 failed or erred, with other codes", typo,
+			"the waiver of link/*[gpu3] with code links-down (ops: cable) excused nothing: of 2 specs that it covers 1 failed or erred, with other codes", typo,
 		}},
 		"not run": {"2026-12-02T00:00:00Z", []Spec{
 			{ID: "link/nvlink-active[gpu3]", Verdict: verdict.Error, Code: verdict.NotRun}, {ID: "link/pcie-idle[gpu3]", Verdict: verdict.Pass},
 		}, []string{old("0", "0"), typo}},
 		"excused by another": {"2026-12-02T00:00:00Z", []Spec{
 			{ID: "link/nvlink-active[gpu3]", Verdict: verdict.Waived, Code: "links-down", Waiver: &Waiver{Spec: "link/*", Reason: "x", Owner: "y", Expires: "2026-12-31"}},
-		}, []string{old("0", "0"), "the waiver of link/*[gpu3] with code links-down (ops: cable) excused nothing: of the 1 specs that it covers none needed it. Take it out", typo}},
+		}, []string{old("0", "0"), "the waiver of link/*[gpu3] with code links-down (ops: cable) excused nothing: of 1 spec that it covers none needed it. Take it out", typo}},
 	} {
 		on, err := time.Parse(time.RFC3339, c.on)
 		if err != nil {

@@ -45,25 +45,50 @@ func WriteJSON(w io.Writer, r *Results) error {
 	return err
 }
 
+// File is a document: where it goes, and what writes it.
+type File struct {
+	Path  string
+	Write func(io.Writer) error
+}
+
 // WriteFile writes a document so that a reader, or a power cut, sees the old
 // one or the whole new one.
 func WriteFile(path string, write func(io.Writer) error) error {
-	if err := replace(path, write); err != nil {
-		return fmt.Errorf("%s: %w", path, files.Cause(err))
+	return WriteFiles(File{path, write})
+}
+
+// WriteFiles is WriteFile of documents that belong together: none is replaced
+// before all are written, so that a full disk leaves no new one beside an old
+// one.
+func WriteFiles(documents ...File) (err error) {
+	var all []*renameio.PendingFile
+	defer func() {
+		for _, file := range all {
+			if e := file.Cleanup(); err == nil {
+				err = e
+			}
+		}
+	}()
+	for _, d := range documents {
+		file, err := renameio.NewPendingFile(d.Path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+		if err == nil {
+			all = append(all, file)
+			err = fill(file, d.Write)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.Path, files.Cause(err))
+		}
+	}
+	for i, file := range all {
+		if err := file.CloseAtomicallyReplace(); err != nil {
+			return fmt.Errorf("%s: %w", documents[i].Path, files.Cause(err))
+		}
 	}
 	return nil
 }
 
-func replace(path string, write func(io.Writer) error) (err error) {
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := file.Cleanup(); err == nil {
-			err = e
-		}
-	}()
+// fill writes a document into a file, down to the disk.
+func fill(file *renameio.PendingFile, write func(io.Writer) error) error {
 	buffered := bufio.NewWriterSize(file, 1<<16)
 	if err := write(buffered); err != nil {
 		return err
@@ -71,5 +96,5 @@ func replace(path string, write func(io.Writer) error) (err error) {
 	if err := buffered.Flush(); err != nil {
 		return err
 	}
-	return file.CloseAtomicallyReplace()
+	return file.Sync()
 }

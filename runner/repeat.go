@@ -3,6 +3,7 @@ package runner
 import (
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
@@ -58,7 +59,7 @@ func (l *ledger) repeat() bool {
 	}
 	if n > 0 {
 		l.cursor = 0
-		l.note("run again, because they failed or erred: %d specs", n)
+		l.note("%s", words.Count(n, "spec is run again, because it failed or erred", "specs are run again, because they failed or erred"))
 	}
 	return n > 0
 }

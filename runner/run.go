@@ -21,6 +21,7 @@ import (
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/topology"
 	"github.com/peerproof/peerproof/internal/files"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
@@ -284,7 +285,7 @@ func (r *run) specs(ctx context.Context) (reason string, err error) {
 	case reason == reasonInterrupted:
 		r.ledger.rest("the run was interrupted")
 	case reason == reasonMaxFail:
-		r.ledger.rest(fmt.Sprintf("the run stopped after %d failures, as it was told to", r.ledger.failures))
+		r.ledger.rest("the run stopped after " + words.Count(r.ledger.failures, "failure", "failures") + ", as it was told to")
 	case reason == reasonStuck:
 		r.ledger.rest("a child process is stuck in the kernel and does not die")
 	default:

@@ -21,6 +21,9 @@ type Diff struct {
 	// Worse says that something got worse: a spec fails that did not, one is
 	// no longer tested, a figure is worse beyond its noise, a GPU is gone.
 	Worse bool `json:"worse"`
+	// Void says that one of the runs has a caveat: that nothing got worse
+	// could not be said of it.
+	Void bool `json:"void"`
 	// Changes are of the runs and of the node.
 	Changes []Change `json:"changes"`
 
@@ -50,6 +53,7 @@ type Side struct {
 	Profile  string          `json:"profile"`
 	Preset   string          `json:"preset"`
 	Verdict  verdict.Verdict `json:"verdict"`
+	Caveat   string          `json:"caveat,omitempty"` // why the verdict is none: report.Results.Caveat
 	Exit     int             `json:"exit"`
 	Counts   report.Counts   `json:"counts"`
 	Warnings []string        `json:"warnings,omitempty"`
@@ -75,6 +79,7 @@ func Compare(before, after *report.Results) *Diff {
 		Version: Version, Before: side(before), After: side(after),
 		Changes: append(runChanges(before, after), nodeChanges(before.Node, after.Node)...),
 	}
+	d.Void = d.Before.Caveat+d.After.Caveat != ""
 	d.specs(before, after)
 	d.nonNil()
 	d.Worse = len(d.New) > 0 || len(d.Lost) > 0
@@ -94,7 +99,7 @@ func side(r *report.Results) Side {
 	}
 	return Side{
 		Run: r.Run.ID, Tool: r.Run.Tool, Host: r.Run.Host, Started: r.Run.Started, Marks: r.Run.Marks(), Profile: r.Run.Profile,
-		Preset: preset, Verdict: r.Verdict, Exit: r.Exit, Counts: r.Counts, Warnings: r.Warnings,
+		Preset: preset, Verdict: r.Verdict, Caveat: r.Caveat(), Exit: r.Exit, Counts: r.Counts, Warnings: r.Warnings,
 	}
 }
 
@@ -112,7 +117,9 @@ func (d *Diff) specs(before, after *report.Results) {
 			continue
 		}
 		delete(earlier, now.ID)
-		d.enter(was, now)
+		if !after.Live || now.Code != verdict.NotRun { // else its turn may come
+			d.enter(was, now)
+		}
 		d.figures(was, now)
 	}
 	for i := range before.Specs {

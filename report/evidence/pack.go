@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/runner/journal"
 )
@@ -106,7 +107,7 @@ func (p *packer) write(name string, write func(io.Writer) error) error {
 // journal packs the journal, and returns what is known of the original.
 func (p *packer) journal() (original Journal, err error) {
 	// What a run still writes, or a second reader changes, is then no matter.
-	raw, err := os.Open(p.Journal)
+	raw, err := files.Open(p.Journal)
 	if err != nil {
 		return original, err
 	}

@@ -36,11 +36,14 @@ func Build(set *Set, o Options) *Report {
 		g := group(m, byMarks[m], set.series, o)
 		r.Groups = append(r.Groups, g)
 		switch {
-		case g.Verdicts.Fail+g.Verdicts.Error+len(g.Outliers) > 0:
+		case g.Verdicts.bad()+len(g.Outliers) > 0:
 			r.Exit = exitBad
 		case g.Verdicts.Pass > 0 && r.Exit == exitNothing:
 			r.Exit = exitGood
 		}
+	}
+	if len(r.Groups) > 0 && r.Unread() > 0 {
+		r.Exit = exitBad
 	}
 	return r
 }
@@ -65,10 +68,10 @@ func group(marks string, runs []*Run, series *catalogue, o Options) Group {
 		found[at.Dir][at.Subject] = true
 	}
 	for _, run := range current {
-		g.Verdicts.add(run.Verdict)
+		g.Verdicts.add(run.standing())
 		s := Server{
 			Host: run.Info.Host, Serial: run.serial, Dir: run.Dir, RunID: run.Info.ID, Kind: run.kind(), Profile: run.Info.Profile,
-			Verdict: run.Verdict, Exit: run.Exit, Counts: run.Counts, Outliers: len(found[run.Dir]),
+			Verdict: run.Verdict, Standing: run.standing(), Exit: run.Exit, Counts: run.Counts, Outliers: len(found[run.Dir]),
 			Started: run.Info.Started, Ended: run.Info.Ended, Seconds: run.Info.Ended.Sub(run.Info.Started).Seconds(),
 			Age: o.Now.Sub(run.Info.Ended).Seconds(), Source: run.Source, Warnings: run.Warnings,
 		}
@@ -84,26 +87,40 @@ func group(marks string, runs []*Run, series *catalogue, o Options) Group {
 // severity orders servers, the worst first.
 func severity(s *Server) int {
 	switch {
-	case s.Verdict == verdict.Fail:
+	case s.Standing == Standing(verdict.Fail):
 		return 0
-	case s.Verdict == verdict.Error:
+	case s.Standing == Broken:
 		return 1
-	case s.Outliers > 0:
+	case s.Standing == Standing(verdict.Error):
 		return 2
-	case s.Verdict == verdict.Skip:
+	case s.Outliers > 0:
 		return 3
+	case s.Standing == Live:
+		return 4
+	case s.Standing == Standing(verdict.Skip):
+		return 5
 	}
-	return 4
+	return good
 }
 
-func (c *Counts) add(v verdict.Verdict) {
-	switch v {
-	case verdict.Fail:
+// good is the severity of a server that is as it should be.
+const good = 6
+
+// bad is how many servers are not as they should be.
+func (c *Counts) bad() int { return c.Fail + c.Error + c.Broken + c.Live }
+
+func (c *Counts) add(s Standing) {
+	switch s {
+	case Standing(verdict.Fail):
 		c.Fail++
-	case verdict.Error:
+	case Standing(verdict.Error):
 		c.Error++
-	case verdict.Skip:
+	case Standing(verdict.Skip):
 		c.Skip++
+	case Broken:
+		c.Broken++
+	case Live:
+		c.Live++
 	default: // results.json has no waived as a whole
 		c.Pass++
 	}
@@ -113,12 +130,27 @@ func (c *Counts) add(v verdict.Verdict) {
 // are noted as superseded.
 func (g *Group) current(runs []*Run) []*Run {
 	runs = slices.Clone(runs)
-	slices.SortFunc(runs, func(a, b *Run) int {
-		return cmp.Or(b.Info.Ended.Compare(a.Info.Ended), b.Info.Started.Compare(a.Info.Started), cmp.Compare(a.Dir, b.Dir))
+	slices.SortFunc(runs, func(a, b *Run) int { // of copies of one run the worse counts
+		return cmp.Or(b.Info.Ended.Compare(a.Info.Ended), b.Info.Started.Compare(a.Info.Started),
+			cmp.Compare(severity(&Server{Standing: a.standing()}), severity(&Server{Standing: b.standing()})), cmp.Compare(a.Dir, b.Dir))
 	})
+	supersede := func(run, by *Run, same bool) {
+		g.Superseded = append(g.Superseded, Earlier{
+			Host: run.Info.Host, Serial: run.serial, Dir: run.Dir, RunID: run.Info.ID, Verdict: run.Verdict,
+			Ended: run.Info.Ended, By: by.Dir, Same: same,
+		})
+	}
 	var count []*Run
+	given := map[string]*Run{}     // by run id
 	servers := map[string][]*Run{} // by serial number, or by host
 	for _, run := range runs {
+		if twin := given[run.Info.ID]; twin != nil {
+			supersede(run, twin, true)
+			continue
+		}
+		if run.Info.ID != "" {
+			given[run.Info.ID] = run
+		}
 		name := "serial " + run.serial
 		if run.serial == "" {
 			name = "host " + run.Info.Host
@@ -129,10 +161,7 @@ func (g *Group) current(runs []*Run) []*Run {
 			count = append(count, run)
 			continue
 		}
-		g.Superseded = append(g.Superseded, Earlier{
-			Host: run.Info.Host, Serial: run.serial, Dir: run.Dir, RunID: run.Info.ID, Verdict: run.Verdict,
-			Ended: run.Info.Ended, By: servers[name][i].Dir,
-		})
+		supersede(run, servers[name][i], false)
 	}
 	slices.SortFunc(g.Superseded, func(a, b Earlier) int { return cmp.Compare(a.Dir, b.Dir) })
 	for name, several := range servers {

@@ -19,7 +19,8 @@ type Report struct {
 	Tool    string    `json:"tool"` // "peerproof 0.1.0", which made this report
 	Made    time.Time `json:"made"`
 	// Exit is the exit code of the command: 0 all good, 1 a server failed or
-	// erred or is an outlier, 5 no run could be read or nothing was tested.
+	// erred or is an outlier, its run proves nothing, still goes on or cannot
+	// be read, 5 no run could be read or nothing was tested.
 	Exit int `json:"exit"`
 	// Groups keep apart what must not be mixed: runs on real GPUs, LOOPBACK
 	// runs and SIMULATED ones.
@@ -49,12 +50,23 @@ type Group struct {
 	Ambiguous  []Ambiguous `json:"ambiguous_serials"`
 }
 
-// Counts is how many servers ended in each verdict.
+// Standing is what a run says of its server: a verdict.Verdict, Broken or Live.
+type Standing string
+
+// The standings that are no verdict.
+const (
+	Broken Standing = "broken" // the journal's hash chain is: the run proves nothing
+	Live   Standing = "live"   // the run still goes on, and nothing is bad so far
+)
+
+// Counts is how many servers have each standing.
 type Counts struct {
-	Pass  int `json:"pass"`
-	Fail  int `json:"fail"`
-	Error int `json:"error"`
-	Skip  int `json:"skip"`
+	Pass   int `json:"pass"`
+	Fail   int `json:"fail"`
+	Error  int `json:"error"`
+	Skip   int `json:"skip"`
+	Broken int `json:"broken"`
+	Live   int `json:"live"`
 }
 
 // Kind is servers that may be compared with one another: the same product
@@ -75,6 +87,7 @@ type Server struct {
 	Kind      string          `json:"kind"`
 	Profile   string          `json:"profile,omitempty"`
 	Verdict   verdict.Verdict `json:"verdict"`
+	Standing  Standing        `json:"standing"` // what counts of it
 	Exit      int             `json:"exit"`
 	Counts    report.Counts   `json:"counts"`
 	WorstCode string          `json:"worst_code,omitempty"` // of the spec to look at first
@@ -175,7 +188,8 @@ type Value struct {
 	Hosts   []string `json:"hosts,omitempty"` // not of the most frequent value
 }
 
-// Earlier is a run that does not count, since a later one of its server does.
+// Earlier is a run that does not count, since a later one of its server does,
+// or since it is that run itself, given twice.
 type Earlier struct {
 	Host    string          `json:"host"`
 	Serial  string          `json:"serial,omitempty"`
@@ -184,6 +198,7 @@ type Earlier struct {
 	Verdict verdict.Verdict `json:"verdict"`
 	Ended   time.Time       `json:"ended"`
 	By      string          `json:"by"` // folder of the run that counts
+	Same    bool            `json:"same_run,omitempty"`
 }
 
 // Moved is a GPU that more than one server's run holds.
@@ -203,6 +218,19 @@ type Ambiguous struct {
 type Skipped struct {
 	Dir    string `json:"dir"`
 	Reason string `json:"reason"`
+	// Unread says that it is a run, or that it could not be looked into: one of
+	// the servers may be missing from the report.
+	Unread bool `json:"unread,omitempty"`
+}
+
+// Unread is how many of the skipped folders are.
+func (r *Report) Unread() (n int) {
+	for i := range r.Skipped {
+		if r.Skipped[i].Unread {
+			n++
+		}
+	}
+	return n
 }
 
 // Places is how many different places the outliers of a group are in.

@@ -1,11 +1,12 @@
 package fleet
 
 import (
-	"errors"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/peerproof/peerproof/internal/files"
 )
 
 // Depth is how far below an argument run folders are looked for.
@@ -29,11 +30,12 @@ type Folder struct {
 
 // Find looks for run folders in root and at most Depth below. Name is how root
 // is shown. Folders without a run in or below them are named as skipped, and
-// so is what cannot be read; hidden folders and earlier fleet reports are not.
+// so is what cannot be read or lies too deep; hidden folders and earlier fleet
+// reports are not.
 func Find(name string, root fs.FS) ([]Folder, []Skipped) {
 	f := finder{name: name, root: root}
 	if !f.walk(".", 0) && len(f.skipped) == 0 {
-		f.skip(".", "it holds no run: no "+journalName+" and no "+resultsName+" in it or below")
+		f.skip(".", false, "it holds no run: no "+journalName+" and no "+resultsName+" in it or below")
 	}
 	return f.found, f.skipped
 }
@@ -52,8 +54,8 @@ func (f *finder) shown(dir string) string {
 	return strings.TrimSuffix(f.name, "/") + "/" + dir
 }
 
-func (f *finder) skip(dir, reason string) {
-	f.skipped = append(f.skipped, Skipped{Dir: f.shown(dir), Reason: reason})
+func (f *finder) skip(dir string, unread bool, reason string) {
+	f.skipped = append(f.skipped, Skipped{Dir: f.shown(dir), Reason: reason, Unread: unread})
 }
 
 // walk looks at a folder and below; it returns whether anything there was a
@@ -61,14 +63,18 @@ func (f *finder) skip(dir, reason string) {
 func (f *finder) walk(dir string, depth int) bool {
 	entries, err := fs.ReadDir(f.root, dir)
 	if err != nil {
-		f.skip(dir, "it cannot be read: "+cause(err))
+		f.skip(dir, true, "it cannot be read: "+files.Cause(err).Error())
 		return true
 	}
 	has := func(name string) bool {
 		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && !e.IsDir() })
 	}
+	run := has(resultsName) || has(journalName)
 	switch {
-	case has(resultsName), has(journalName):
+	case depth > Depth:
+		f.skip(dir, run, "it lies deeper than run folders are looked for")
+		return true
+	case run:
 		f.found = append(f.found, Folder{Name: f.shown(dir), FS: f.root, Path: dir})
 		return true
 	case has(reportName):
@@ -82,13 +88,10 @@ func (f *finder) walk(dir string, depth int) bool {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.Type()&fs.ModeSymlink != 0:
 			if info, err := fs.Stat(f.root, below); err == nil && info.IsDir() {
-				f.skip(below, "it is a symbolic link, which is not followed; name it as an argument")
+				f.skip(below, false, "it is a symbolic link, which is not followed; name it as an argument")
 				named = true
 			}
 		case !e.IsDir():
-		case depth == Depth:
-			f.skip(below, "it lies deeper than run folders are looked for")
-			named = true
 		case f.walk(below, depth+1):
 			named = true
 		default:
@@ -98,18 +101,9 @@ func (f *finder) walk(dir string, depth int) bool {
 	// Of a tree without any run its top is named, once.
 	if named || depth == 0 {
 		for _, below := range empty {
-			f.skip(below, "it holds no run: no "+journalName+" and no "+resultsName+" in it or below")
+			f.skip(below, false, "it holds no run: no "+journalName+" and no "+resultsName+" in it or below")
 		}
 		return named || len(empty) > 0
 	}
 	return false
-}
-
-// cause is an error of the file system without operation and path.
-func cause(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 )
 
@@ -36,8 +36,8 @@ var page = template.Must(template.New("fleet").Funcs(template.FuncMap{
 	"span":    span,
 	"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", v) },
 	"time":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-	"upper":   func(v verdict.Verdict) string { return strings.ToUpper(report.Line(string(v))) },
-	"count":   countText,
+	"upper":   func(v any) string { return strings.ToUpper(report.Line(fmt.Sprint(v))) },
+	"count":   words.Count,
 	"join":    func(list []string) string { return report.Line(strings.Join(list, ", ")) },
 	"checks": func(list []string) string {
 		if more := len(list) - maxChecks; more > 0 {
@@ -92,13 +92,13 @@ func WriteHTML(w io.Writer, r *Report) error {
 		sorts = append(sorts, strconv.Itoa(len(g.Servers))+" "+cmp.Or(g.Marks, "real"))
 		v.Groups = append(v.Groups, viewOf(g, i))
 	}
-	v.Title = "Fleet of " + countText(servers, "server", "servers")
+	v.Title = "Fleet of " + words.Count(servers, "server", "servers")
 	switch {
 	case len(r.Groups) > 1:
 		v.Mixed = true
-		v.Title = "MIXED fleet of " + countText(servers, "server", "servers") + ": " + strings.Join(sorts, ", ")
+		v.Title = "MIXED fleet of " + words.Count(servers, "server", "servers") + ": " + strings.Join(sorts, ", ")
 	case len(v.Marks) == 1:
-		v.Title = v.Marks[0] + " fleet of " + countText(servers, "server", "servers")
+		v.Title = v.Marks[0] + " fleet of " + words.Count(servers, "server", "servers")
 	}
 	return page.Execute(w, &v)
 }
@@ -118,7 +118,7 @@ func viewOf(g *Group, number int) groupView {
 		v.Outlier[at].Figures = append(v.Outlier[at].Figures, *o)
 	}
 	for i := range g.Servers {
-		if s := g.Servers[i]; severity(&s) < severity(&Server{Verdict: verdict.Pass}) {
+		if s := g.Servers[i]; severity(&s) < good {
 			v.Bad = append(v.Bad, s)
 		} else {
 			v.Good = append(v.Good, s)
@@ -173,11 +173,4 @@ func span(seconds float64) string {
 		}
 	}
 	return fmt.Sprintf("%.0f s", seconds)
-}
-
-func countText(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/peerproof/peerproof/fixtures/topology"
+	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/files"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/runner/journal"
 )
@@ -40,7 +42,7 @@ func Load(folders []Folder, skipped []Skipped, workers int) *Set {
 				run, err := l.load(f, buffer)
 				mu.Lock()
 				if err != nil {
-					set.skipped = append(set.skipped, Skipped{Dir: f.Name, Reason: report.Cut(report.Line(err.Error()), maxMessage, "…")})
+					set.skipped = append(set.skipped, Skipped{Dir: f.Name, Reason: report.Cut(report.Line(err.Error()), maxMessage, "…"), Unread: true})
 				} else {
 					set.runs = append(set.runs, run)
 				}
@@ -66,18 +68,18 @@ type loader struct {
 // has it, or where there is no journal, else the journal.
 func (l *loader) load(f Folder, buffer *bufio.Reader) (*Run, error) {
 	h, unknown := historyOf(f)
+	if h.live || unknown != nil && !errors.Is(unknown, fs.ErrNotExist) {
+		return l.rebuild(f) // the journal alone says what this run is
+	}
 	run, err := l.results(f, buffer)
 	if err == nil && unknown == nil && (h.run.ID != run.Info.ID || !h.ended.Equal(run.Info.Ended)) {
 		err = fmt.Errorf("%s: it is not of the run as %s has it", resultsName, journalName)
 	}
 	switch {
 	case err == nil:
-		if unknown != nil && !errors.Is(unknown, fs.ErrNotExist) {
-			run.Warnings = append(run.Warnings, unknown.Error())
-		}
 		run.profiled(h.run.ProfileText)
 		return run, nil
-	case errors.Is(err, errNewer), errors.Is(unknown, fs.ErrNotExist):
+	case errors.Is(err, errNewer), unknown != nil:
 		return nil, err
 	}
 	run, e := l.rebuild(f)
@@ -95,9 +97,9 @@ func (l *loader) load(f Folder, buffer *bufio.Reader) (*Run, error) {
 
 // results reads results.json, and node.json beside it.
 func (l *loader) results(f Folder, buffer *bufio.Reader) (*Run, error) {
-	file, err := f.FS.Open(path.Join(f.Path, resultsName))
+	file, err := f.open(resultsName)
 	if err != nil {
-		return nil, fileError(resultsName, err)
+		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	buffer.Reset(file)
@@ -119,12 +121,13 @@ func (l *loader) results(f Folder, buffer *bufio.Reader) (*Run, error) {
 
 // node reads node.json.
 func node(f Folder) (*inventory, error) {
-	text, err := fs.ReadFile(f.FS, path.Join(f.Path, nodeName))
+	file, err := f.open(nodeName)
 	if err != nil {
-		return nil, fileError(nodeName, err)
+		return nil, err
 	}
+	defer file.Close() //nolint:errcheck // it was only read
 	var v inventory
-	if err := json.Unmarshal(text, &v); err != nil {
+	if err := json.NewDecoder(file).Decode(&v); err != nil {
 		return nil, fmt.Errorf("%s: %w", nodeName, ending(err))
 	}
 	if v.Version != topology.NodeVersion {
@@ -137,6 +140,7 @@ func node(f Folder) (*inventory, error) {
 type history struct {
 	run   journal.Run
 	ended time.Time // of the last event
+	live  bool      // a run is writing it
 }
 
 // The most that is read at the ends of a journal, in bytes: the first line
@@ -148,11 +152,14 @@ const (
 
 // historyOf reads the first line of a journal and the last whole one.
 func historyOf(f Folder) (h history, err error) {
-	file, err := f.FS.Open(path.Join(f.Path, journalName))
+	file, err := f.open(journalName)
 	if err != nil {
-		return h, fileError(journalName, err)
+		return h, err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
+	if of, ok := file.(*os.File); ok {
+		h.live = journal.InUse(of)
+	}
 	first, err := bufio.NewReader(io.LimitReader(file, maxFirst)).ReadBytes('\n')
 	if err != nil {
 		return h, fmt.Errorf("%s: the first line is not whole", journalName)
@@ -164,7 +171,7 @@ func historyOf(f Folder) (h history, err error) {
 	h.run = *e.Run
 	info, err := file.Stat()
 	if err != nil {
-		return h, fileError(journalName, err)
+		return h, fmt.Errorf("%s: %w", journalName, files.Cause(err))
 	}
 	at, ok := file.(io.ReaderAt)
 	if !ok {
@@ -172,7 +179,7 @@ func historyOf(f Folder) (h history, err error) {
 	}
 	end := make([]byte, min(info.Size(), maxLast))
 	if _, err := at.ReadAt(end, info.Size()-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
-		return h, fileError(journalName, err)
+		return h, fmt.Errorf("%s: %w", journalName, files.Cause(err))
 	}
 	var last struct {
 		Time time.Time `json:"time"`
@@ -195,27 +202,34 @@ func lastLine(end []byte) []byte {
 func (l *loader) rebuild(f Folder) (*Run, error) {
 	l.rebuilding.Lock()
 	defer l.rebuilding.Unlock()
-	file, err := f.FS.Open(path.Join(f.Path, journalName))
+	file, err := f.open(journalName)
 	if err != nil {
-		return nil, fileError(journalName, err)
+		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	r, err := report.Build(file)
+	r, err := report.BuildFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", journalName, err)
 	}
 	run := &Run{
 		Dir: f.Name, Source: journalName, Info: r.Run, Verdict: r.Verdict, Exit: r.Exit, Counts: r.Counts,
-		Warnings: r.Warnings, GPUs: r.GPUs,
+		Warnings: r.Warnings, GPUs: r.GPUs, live: r.Live,
 	}
 	var s spec
 	for i := range r.Specs {
 		of := &r.Specs[i]
+		if r.Live && of.Code == verdict.NotRun { // its turn may come
+			run.Counts.Error--
+			continue
+		}
 		s = spec{ID: of.ID, Verdict: of.Verdict, Code: of.Code, Message: of.Message, Path: of.Path, Measurements: s.Measurements[:0]}
 		for _, m := range of.Measurements {
 			s.Measurements = append(s.Measurements, measurement{Name: m.Name, Value: m.Value, Unit: m.Unit})
 		}
 		run.take(&s, l.series)
+	}
+	if run.live {
+		run.Verdict = run.Counts.Verdict()
 	}
 	if r.Node != nil {
 		run.equip(inventoryOf(r.Node))
@@ -223,17 +237,3 @@ func (l *loader) rebuild(f Folder) (*Run, error) {
 	run.profiled(r.ProfileText)
 	return run, nil
 }
-
-// fileError names the file and why it could not be read.
-func fileError(name string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s%w", name, quiet{err})
-	}
-	return fmt.Errorf("%s: %s%w", name, cause(err), quiet{err})
-}
-
-// quiet is an error to be recognised, whose text stands before it already.
-type quiet struct{ error }
-
-func (quiet) Error() string   { return "" }
-func (q quiet) Unwrap() error { return q.error }

@@ -66,14 +66,14 @@ func TestLoad(t *testing.T) {
 		{"results of another run", later, j, node, journalName, "not of the run as journal.jsonl has it", ""},
 		{"results that do not add up", miscounted, j, node, journalName, "its counts are not those of its specs", ""},
 		{"journal torn after the report", r, append(bytes.Clone(j), `{"seq":`...), node, resultsName, "", ""},
-		{"rubbish for a journal", r, []byte("rubbish\n"), node, resultsName, "journal.jsonl: the first line is not that of a run", ""},
+		{"rubbish for a journal", r, []byte("rubbish\n"), node, "", "", "journal.jsonl: the journal holds no run"},
 		{"results cut off, no journal", r[:len(r)-5], nil, node, "", "", "results.json: it ends in the middle"},
 		{"results that do not add up, no journal", miscounted, nil, node, "", "", "counts"},
 		{"newer", newer, j, node, "", "", "it is of version 2, this peerproof reads version 1"},
 		{"foreign", []byte(`{"version":1,"specs":[]}`), nil, nil, "", "", "it is no results.json of peerproof"},
 		{"a list", []byte(`[1]`), nil, nil, "", "", "it does not begin with '{'"},
 		{"empty", []byte{}, nil, nil, "", "", "it is empty"},
-		{"both empty", []byte{}, []byte{}, nil, "", "", "it is empty; journal.jsonl"},
+		{"both empty", []byte{}, []byte{}, nil, "", "", "journal.jsonl: the journal holds no run"},
 		{"deep", []byte(`{"x":` + strings.Repeat("[", 100_000)), nil, nil, "", "", "results.json"},
 	} {
 		fsys := fstest.MapFS{}
@@ -147,11 +147,11 @@ func TestDenied(t *testing.T) {
 		t.Log("root may read everything: the folder is replaced by one that fails")
 	}
 	_, skipped := Find("top", denied{fstest.MapFS{"x/results.json": &fstest.MapFile{}}})
-	if len(skipped) != 1 || skipped[0] != (Skipped{Dir: "top/x", Reason: "it cannot be read: permission denied"}) {
+	if len(skipped) != 1 || skipped[0] != (Skipped{Dir: "top/x", Reason: "it cannot be read: permission denied", Unread: true}) {
 		t.Errorf("%v", skipped)
 	}
 	folders := []Folder{{Name: "r", FS: denied{fstest.MapFS{}}, Path: "x"}}
-	if set := Load(folders, nil, 1); len(set.skipped) != 1 || set.skipped[0].Reason != "results.json: permission denied; journal.jsonl: permission denied" {
+	if set := Load(folders, nil, 1); len(set.skipped) != 1 || set.skipped[0].Reason != "journal.jsonl: permission denied" {
 		t.Errorf("%v", set.skipped)
 	}
 }
@@ -164,6 +164,13 @@ func (d denied) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 	}
 	return d.MapFS.Open(name)
+}
+
+func (d denied) Stat(name string) (fs.FileInfo, error) {
+	if strings.HasPrefix(name, "x") {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrPermission}
+	}
+	return d.MapFS.Stat(name)
 }
 
 func (d denied) ReadDir(name string) ([]fs.DirEntry, error) {

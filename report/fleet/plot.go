@@ -1,6 +1,10 @@
 package fleet
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/peerproof/peerproof/internal/words"
+)
 
 // The size of a plot in the units of its view box.
 const (
@@ -34,7 +38,7 @@ const maxListed = 4
 func plotOf(f *Figure, all []Outlier) plot {
 	p := plot{Figure: f, Width: plotWidth, Height: plotHeight, Base: plotBase}
 	p.Label = fmt.Sprintf("Distribution of %s over %s: from %g to %g %s, median %g",
-		f.Check, countText(f.Servers, "server", "servers"), f.Least, f.Most, f.Unit, f.Median)
+		f.Check, words.Count(f.Servers, "server", "servers"), f.Least, f.Most, f.Unit, f.Median)
 	most := 1
 	for _, n := range f.Bins {
 		most = max(most, n)

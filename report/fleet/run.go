@@ -25,6 +25,7 @@ type Run struct {
 	Warnings []string
 	GPUs     []report.GPU
 
+	live            bool // it still goes on
 	serial, product string
 	facts           []fact
 	bad             []*badSpecs
@@ -63,6 +64,18 @@ func known(text string) string {
 		return ""
 	}
 	return text
+}
+
+// standing is what the run says of its server: its verdict, unless the run
+// proves nothing, or still goes on and nothing is bad so far.
+func (r *Run) standing() Standing {
+	switch {
+	case report.ProvesNothing(r.Warnings):
+		return Broken
+	case r.live && r.Verdict != verdict.Fail && r.Verdict != verdict.Error:
+		return Live
+	}
+	return Standing(r.Verdict)
 }
 
 // take adds one spec to the run.

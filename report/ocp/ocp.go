@@ -152,6 +152,8 @@ func (d *document) dut() dutInfo {
 func end(r *report.Results) *runEnd {
 	const interrupted = 2
 	switch {
+	case report.ProvesNothing(r.Warnings):
+		return &runEnd{statusError, resultNone}
 	case r.Verdict == verdict.Fail: // also where the run did not come to its end
 		return &runEnd{statusComplete, resultFail}
 	case r.Verdict == verdict.Skip || r.Exit == interrupted:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 )
 
@@ -83,14 +84,14 @@ func summed(check string, left report.Counts) []stepArtifact {
 		{left.Pass, typePass, "pass", "passed"},
 		{left.Fail, typeFail, "fail", "failed too"},
 		{left.Error, typeUnknown, "error", "could not be decided either"},
-		{left.Waived, typeUnknown, "waived", "are excused by a waiver too"},
+		{left.Waived, typeUnknown, "waived", "excused by a waiver too"},
 	} {
 		if c.n > 0 {
-			all = append(all, stepArtifact{Diagnosis: &diagnosis{Verdict: c.verdict, Type: c.kind, Message: fmt.Sprintf("%d specs of %s %s; results.json names them", c.n, text(check), c.words)}})
+			all = append(all, stepArtifact{Diagnosis: &diagnosis{Verdict: c.verdict, Type: c.kind, Message: fmt.Sprintf("%s of %s %s; results.json names them", words.Count(c.n, "spec", "specs"), text(check), c.words)}})
 		}
 	}
 	if left.Skip > 0 {
-		all = append(all, stepArtifact{Log: &log{severityInfo, fmt.Sprintf("%d specs of %s were skipped too; results.json names them", left.Skip, text(check))}})
+		all = append(all, stepArtifact{Log: &log{severityInfo, fmt.Sprintf("%s of %s skipped too; results.json names them", words.Count(left.Skip, "spec", "specs"), text(check))}})
 	}
 	return all
 }

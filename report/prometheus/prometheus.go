@@ -97,10 +97,10 @@ func (d *document) run(r *report.Results) {
 	d.sample("peerproof_run_started_timestamp_seconds", unix(r.Run.Started))
 	d.family("peerproof_run_ended_timestamp_seconds", "When the run ended, in seconds since 1970.")
 	d.sample("peerproof_run_ended_timestamp_seconds", unix(r.Run.Ended))
-	d.family("peerproof_run_verdict", "1 for the verdict of the run, 0 for the others.")
+	d.family("peerproof_run_verdict", "1 for the verdict of the run, 0 for the others, and for all of a run that proves nothing or still goes on.")
 	for _, v := range []verdict.Verdict{verdict.Pass, verdict.Fail, verdict.Error, verdict.Skip} {
 		is := 0.0
-		if r.Verdict == v {
+		if r.Verdict == v && r.Caveat() == "" {
 			is = 1
 		}
 		d.sample("peerproof_run_verdict", is, label{"verdict", string(v)})

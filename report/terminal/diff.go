@@ -1,10 +1,12 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/diff"
 )
@@ -38,10 +40,16 @@ func Diff(w io.Writer, d *diff.Diff, o Options) error {
 	c.only("only in the earlier run", d.OnlyBefore)
 	c.only("only in the later run", d.OnlyAfter)
 	both := d.After.Counts.Total() - len(d.OnlyAfter)
-	out.WriteString(wrap("", 2, o.width(), fmt.Sprintf("%s in both runs: %d new failures, %d lost, %d fixed, %d still failing; %d of %d figures moved beyond their noise",
-		countText(both, "spec", "specs"), len(d.New), len(d.Lost), len(d.Fixed), len(d.Still)+len(d.Changed), len(d.Figures), d.Compared)))
+	out.WriteString(wrap("", 2, o.width(), fmt.Sprintf("%s in both runs: %s, %d lost, %d fixed, %d still failing; %d of %s moved beyond their noise",
+		words.Count(both, "spec", "specs"), words.Count(len(d.New), "new failure", "new failures"), len(d.Lost), len(d.Fixed), len(d.Still)+len(d.Changed),
+		len(d.Figures), words.Count(d.Compared, "figure", "figures"))))
 	last := "NOTHING GOT WORSE"
-	if d.Worse {
+	switch {
+	case d.After.Caveat != "":
+		last = "LATER RUN " + d.After.Caveat
+	case d.Before.Caveat != "":
+		last = "EARLIER RUN " + d.Before.Caveat
+	case d.Worse:
 		last = "WORSE"
 	}
 	if marks != "" {
@@ -71,7 +79,7 @@ func (c *comparison) side(name string, s *diff.Side) {
 	if s.Profile != "" {
 		text += ", profile " + report.Line(s.Profile)
 	}
-	text += fmt.Sprintf(", preset %s: %s (%s), exit %d", report.Line(s.Preset), strings.ToUpper(report.Line(string(s.Verdict))), countsText(s.Counts), s.Exit)
+	text += fmt.Sprintf(", preset %s: %s (%s), exit %d", report.Line(s.Preset), cmp.Or(report.Line(s.Caveat), strings.ToUpper(report.Line(string(s.Verdict)))), countsText(s.Counts), s.Exit)
 	c.out.WriteString(wrap(name, 7, c.o.width(), text))
 	for _, warning := range s.Warnings {
 		c.more("WARNING: " + warning)
@@ -110,7 +118,7 @@ func (c *comparison) specs(word, style string, specs []diff.Spec, full bool) {
 		if !full {
 			text := report.Line(k.check) + ": " + change
 			if subjects := names(pointers(group)); subjects != report.Line(k.check) && subjects != "" {
-				text += ", " + countText(len(group), "spec", "specs") + ": " + subjects
+				text += ", " + words.Count(len(group), "spec", "specs") + ": " + subjects
 			}
 			c.entry(word, style, text)
 			continue
@@ -219,6 +227,6 @@ func (c *comparison) only(what string, ids []string) {
 		checks[i] = fmt.Sprintf("%s (%d)", check, count[check])
 	}
 	if len(ids) > 0 {
-		c.entry("ONLY", "", countText(len(ids), "spec", "specs")+" "+what+": "+someChecks(checks))
+		c.entry("ONLY", "", words.Count(len(ids), "spec", "specs")+" "+what+": "+someChecks(checks))
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/fleet"
 )
@@ -25,18 +27,19 @@ func Fleet(w io.Writer, r *fleet.Report, files []string, o Options) error {
 		if marked = "fleet"; g.Marks != "" {
 			marked = g.Marks + " fleet"
 		}
-		f.out.WriteString(o.banner(marked + ", " + countText(len(g.Servers), "server", "servers")))
+		f.out.WriteString(o.banner(marked + ", " + words.Count(len(g.Servers), "server", "servers")))
 		f.group(g)
 	}
 	if len(r.Groups) > 1 {
 		f.line(yellow, "MIXED", "runs on real GPUs and marked ones were given together; each sort stands under its own title, and none is compared with another")
 	}
-	f.skipped(r.Skipped)
+	f.skipped(r.Skipped, true, "UNREAD", "folders that could not be read")
+	f.skipped(r.Skipped, false, "SKIPPED", "folders that were skipped")
 	if len(files) > 0 {
 		f.out.WriteString(wrap("reports: ", 9, o.width(), strings.Join(files, "  ")))
 	}
 	f.out.WriteString(wrap("", 2, o.width(), total(r, servers)))
-	f.out.WriteString(o.banner(conclusion(r)))
+	f.out.WriteString(o.banner(Conclusion(r)))
 	_, err := io.WriteString(w, f.out.String())
 	return err
 }
@@ -57,16 +60,22 @@ func (f *fleetSummary) group(g *fleet.Group) {
 	bad := 0
 	for i := range g.Servers {
 		s := &g.Servers[i]
-		if s.Verdict != verdict.Fail && s.Verdict != verdict.Error {
+		text, style := "", style(s.Verdict)
+		switch s.Standing {
+		case fleet.Broken:
+			text, style = "the hash chain of its journal is broken, and the run proves nothing; ", red
+		case fleet.Live:
+			text, style = "its run still goes on; ", yellow
+		case fleet.Standing(verdict.Fail), fleet.Standing(verdict.Error):
+			text = report.Line(s.WorstID) + " " + report.Line(s.WorstCode) + "; "
+		default:
 			continue
 		}
-		if bad++; bad > maxLines {
-			continue
+		if bad++; bad <= maxLines {
+			f.line(style, strings.ToUpper(report.Line(string(s.Standing))), name(s.Host, s.Serial)+": "+text+countsText(s.Counts))
 		}
-		text := name(s.Host, s.Serial) + ": " + report.Line(s.WorstID) + " " + report.Line(s.WorstCode) + "; " + countsText(s.Counts)
-		f.line(style(s.Verdict), strings.ToUpper(string(s.Verdict)), text)
 	}
-	f.rest(bad, "servers that failed or erred")
+	f.rest(bad, "servers that are not good")
 	f.outliers(g.Outliers)
 	warned := 0
 	for i := range g.Servers {
@@ -100,12 +109,16 @@ func (f *fleetSummary) group(g *fleet.Group) {
 		if i == maxLines {
 			break
 		}
+		if e.Same {
+			f.line("", "SAME", report.Line(e.Dir)+" of "+name(e.Host, e.Serial)+" is the same run as "+report.Line(e.By)+", given twice; it counts once")
+			continue
+		}
 		f.line("", "EARLIER", report.Line(e.Dir)+" of "+name(e.Host, e.Serial)+" does not count, "+report.Line(e.By)+" is later")
 	}
-	f.rest(len(g.Superseded), "earlier runs")
+	f.rest(len(g.Superseded), "runs that do not count")
 	for _, k := range g.Kinds {
 		if !k.Compared && len(g.Servers) > 1 {
-			f.line("", "FEW", fmt.Sprintf("%s: %s, too few to be compared (%d)", report.Line(k.Name), countText(k.Servers, "server", "servers"), fleet.MinPeers))
+			f.line("", "FEW", fmt.Sprintf("%s: %s, too few to be compared (%d)", report.Line(k.Name), words.Count(k.Servers, "server", "servers"), fleet.MinPeers))
 		}
 	}
 }
@@ -113,7 +126,7 @@ func (f *fleetSummary) group(g *fleet.Group) {
 // rest says how many lines of one sort were left out.
 func (f *fleetSummary) rest(all int, what string) {
 	if all > maxLines {
-		f.line("", "", fmt.Sprintf("and %d more %s, see the reports", all-maxLines, what))
+		f.line("", "", fmt.Sprintf("and %d more of the %s, see the reports", all-maxLines, what))
 	}
 }
 
@@ -139,7 +152,7 @@ func (f *fleetSummary) outliers(all []fleet.Outlier) {
 		text := where(at) + fmt.Sprintf(": %.1f %% worse than %d peers in %s: %s %s, expected %s",
 			at.Effect, at.Peers, report.Line(at.Check), report.Number(at.Value), report.Line(at.Unit), report.Number(at.Expected))
 		if n := checks[p] - 1; n > 0 {
-			text += "; and in " + countText(n, "more figure", "more figures")
+			text += "; and in " + words.Count(n, "more figure", "more figures")
 		}
 		f.line(yellow, "OUTLIER", text)
 	}
@@ -171,7 +184,7 @@ func name(text, serial string) string {
 func versions(d *fleet.Drift) string {
 	var parts []string
 	for _, v := range d.Values {
-		text := report.Line(v.Value) + " on " + countText(v.Servers, "server", "servers")
+		text := report.Line(v.Value) + " on " + words.Count(v.Servers, "server", "servers")
 		if len(v.Hosts) > 0 {
 			text += ": " + some(v.Hosts)
 		}
@@ -189,14 +202,31 @@ func some(names []string) string {
 	return report.Line(strings.Join(shown, ", "))
 }
 
-func (f *fleetSummary) skipped(all []fleet.Skipped) {
-	for i, s := range all {
-		if i == maxLines {
-			break
+// skipped names the folders that are not in the report.
+func (f *fleetSummary) skipped(all []fleet.Skipped, unread bool, word, what string) {
+	n := 0
+	for _, s := range all {
+		if s.Unread != unread {
+			continue
 		}
-		f.line(yellow, "SKIPPED", report.Line(s.Dir)+": "+report.Line(s.Reason))
+		if n++; n <= maxLines {
+			f.line(yellow, word, report.Line(s.Dir)+": "+report.Line(s.Reason))
+		}
 	}
-	f.rest(len(all), "folders that were skipped")
+	f.rest(n, what)
+}
+
+// missing is how many folders are not in the report, in words with a sign
+// before each.
+func missing(r *fleet.Report, sign string) (text string) {
+	unread := r.Unread()
+	if unread > 0 {
+		text += sign + words.Count(unread, "folder", "folders") + " not read"
+	}
+	if n := len(r.Skipped) - unread; n > 0 {
+		text += sign + words.Count(n, "folder", "folders") + " skipped"
+	}
+	return text
 }
 
 // total is the counts over all groups in words.
@@ -206,20 +236,27 @@ func total(r *fleet.Report, servers int) string {
 	for i := range r.Groups {
 		v := r.Groups[i].Verdicts
 		c.Pass, c.Fail, c.Error, c.Skip = c.Pass+v.Pass, c.Fail+v.Fail, c.Error+v.Error, c.Skip+v.Skip
+		c.Broken, c.Live = c.Broken+v.Broken, c.Live+v.Live
 		outliers += r.Groups[i].Places()
 	}
-	text := countText(servers, "server", "servers") + ": " +
-		countsText(report.Counts{Pass: c.Pass, Fail: c.Fail, Error: c.Error, Skip: c.Skip})
-	text += "; " + countText(outliers, "outlier", "outliers")
-	if len(r.Skipped) > 0 {
-		text += "; " + countText(len(r.Skipped), "folder", "folders") + " skipped"
+	text := words.Count(servers, "server", "servers") + ": "
+	ended := countsText(report.Counts{Pass: c.Pass, Fail: c.Fail, Error: c.Error, Skip: c.Skip})
+	if c.Broken > 0 {
+		text += words.Count(c.Broken, "proves nothing", "prove nothing") + ", "
 	}
-	return text + fmt.Sprintf("; exit %d", r.Exit)
+	if c.Live > 0 {
+		text += strconv.Itoa(c.Live) + " still going on, "
+	}
+	if c.Broken+c.Live == 0 || c.Pass+c.Fail+c.Error+c.Skip > 0 {
+		text += ended
+	}
+	text = strings.TrimSuffix(text, ", ") + "; " + words.Count(outliers, "outlier", "outliers")
+	return text + missing(r, "; ") + fmt.Sprintf("; exit %d", r.Exit)
 }
 
-// conclusion is the last line: what the exit code says, and whether any of it
-// was real.
-func conclusion(r *fleet.Report) string {
+// Conclusion is the last line: what the exit code says, whether any of it was
+// real, and how many folders are not in the report.
+func Conclusion(r *fleet.Report) string {
 	text := map[int]string{0: "ALL GOOD", 1: "NOT ALL GOOD"}[r.Exit]
 	if text == "" {
 		text = "NOTHING WAS TESTED"
@@ -232,9 +269,10 @@ func conclusion(r *fleet.Report) string {
 	}
 	switch {
 	case len(marks) == 0:
-		return text
 	case len(marks) < len(r.Groups):
-		return text + ", MIXED with " + strings.Join(marks, ", ")
+		text += ", MIXED with " + strings.Join(marks, ", ")
+	default:
+		text += ", " + strings.Join(marks, ", ") + " alone"
 	}
-	return text + ", " + strings.Join(marks, ", ") + " alone"
+	return text + missing(r, ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 )
 
@@ -87,10 +88,10 @@ func (s *summary) durations(specs []report.Spec) {
 		}
 	}
 	slices.SortStableFunc(ran, func(a, b *report.Spec) int { return cmp.Compare(b.Duration, a.Duration) })
-	title := "slowest " + countText(len(ran), "spec", "specs")
+	title := "slowest " + words.Count(len(ran), "spec", "specs")
 	if n := s.o.Durations; n > 0 && n < len(ran) {
 		ran = ran[:n]
-		title = "slowest " + countText(n, "spec", "specs")
+		title = "slowest " + words.Count(n, "spec", "specs")
 	}
 	if len(ran) == 0 {
 		title = "no spec ran: none is slow"

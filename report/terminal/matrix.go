@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 )
 
@@ -152,7 +153,7 @@ func (p paired) extremes() []string {
 		lowest, highest := all[0], all[len(all)-1]
 		middle := (all[(len(all)-1)/2].value + all[len(all)/2].value) / 2
 		text := fmt.Sprintf("%s: %s, median %.1f, lowest %.1f (%s), highest %.1f (%s)", report.Line(cmp.Or(class, "unknown path")),
-			countText(len(all), "pair", "pairs"), middle, lowest.value, report.Line(lowest.pair), highest.value, report.Line(highest.pair))
+			words.Count(len(all), "pair", "pairs"), middle, lowest.value, report.Line(lowest.pair), highest.value, report.Line(highest.pair))
 		if bad > 0 {
 			text += fmt.Sprintf("; %d did not pass", bad)
 		}

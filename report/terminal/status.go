@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 )
 
@@ -38,7 +39,7 @@ func (p *Progress) line() string {
 		parts = append(parts, itoa(p.counts.Fail)+" failed")
 	}
 	if p.counts.Error > 0 {
-		parts = append(parts, countText(p.counts.Error, "error", "errors"))
+		parts = append(parts, words.Count(p.counts.Error, "error", "errors"))
 	}
 	elapsed := clock(p.now().Sub(p.started))
 	if d, known := p.left(); known {

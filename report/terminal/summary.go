@@ -1,11 +1,13 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 )
 
@@ -51,10 +53,9 @@ func Summary(w io.Writer, r *report.Results, files []string, o Options) error {
 		out.WriteString(wrap("reports: ", 9, o.width(), strings.Join(files, "  ")))
 	}
 	took := r.Run.Took()
-	total := fmt.Sprintf("%s in %.1f s: ", countText(r.Counts.Total(), "spec", "specs"), took.Seconds())
-	verdictText := strings.ToUpper(string(r.Verdict))
+	total := fmt.Sprintf("%s in %.1f s: ", words.Count(r.Counts.Total(), "spec", "specs"), took.Seconds())
 	out.WriteString(wrap("", 2, o.width(), total+countsText(r.Counts)+fmt.Sprintf("; exit %d", r.Exit)))
-	last := verdictText
+	last := cmp.Or(r.Caveat(), strings.ToUpper(string(r.Verdict)))
 	if partial := r.Partial(); partial != "" {
 		out.WriteString(wrap("", 2, o.width(), partial))
 		last += ", PARTIAL"
@@ -83,13 +84,13 @@ func (s *summary) causes(r *report.Results) {
 	s.out.WriteString("what to do first\n")
 	for i, f := range all[:min(len(all), maxFindings)] {
 		number := fmt.Sprintf("%d  ", i+1)
-		s.out.WriteString(wrap(number, 3, s.o.width(), fmt.Sprintf("%s (%s)", report.Line(f.Title), countText(len(f.Specs)+len(f.Blocked), "spec", "specs"))))
+		s.out.WriteString(wrap(number, 3, s.o.width(), fmt.Sprintf("%s (%s)", report.Line(f.Title), words.Count(len(f.Specs)+len(f.Blocked), "spec", "specs"))))
 		if f.Do != "" {
 			s.out.WriteString(wrap("   ", 3, s.o.width(), report.Line(f.Do)))
 		}
 	}
 	if more := len(all) - maxFindings; more > 0 {
-		fmt.Fprintf(s.out, "   and %s more: see report.html\n", countText(more, "cause", "causes"))
+		fmt.Fprintf(s.out, "   and %s more: see report.html\n", words.Count(more, "cause", "causes"))
 	}
 }
 
@@ -248,7 +249,7 @@ func (s *summary) briefly(groups []*alike, v verdict.Verdict, follow bool) {
 			s.out.WriteString(s.o.word(v) + wrap("       ", 7, s.o.width(), "and "+itoa(len(all)-i)+" more causes, see the reports")[6:])
 			break
 		}
-		text := fmt.Sprintf("%s, %s: %s", report.Line(c.code), countText(c.specs, "spec", "specs"), someChecks(c.checks))
+		text := fmt.Sprintf("%s, %s: %s", report.Line(c.code), words.Count(c.specs, "spec", "specs"), someChecks(c.checks))
 		if c.why != "" {
 			text += " (" + report.Line(c.why) + ")"
 		}
@@ -268,7 +269,7 @@ func countsText(c report.Counts) string {
 	var parts []string
 	add := func(n int, one, many string) {
 		if n > 0 {
-			parts = append(parts, countText(n, one, many))
+			parts = append(parts, words.Count(n, one, many))
 		}
 	}
 	add(c.Fail, "failed", "failed")

@@ -162,11 +162,3 @@ func wrap(first string, indent, width int, text string) string {
 	}
 	return b.String() + "\n"
 }
-
-// countText is a number and its noun.
-func countText(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return itoa(n) + " " + many
-}

@@ -20,22 +20,22 @@ type completion = func(cmd *cobra.Command, args []string, begun string) ([]strin
 var flagValues = map[string]completion{
 	"node":        orFile(sim.Names, "yaml", "yml"),
 	"profile":     orFile(profile.Names, "yaml", "yml"),
-	"preset":      words(func() []string { return fixtures.Presets }),
-	"labels":      words(labels),
-	"keyword":     words(keywords),
-	"list":        words(func() []string { return []string{"a", "A", "f", "fE", "fEsw", "N"} }),
+	"preset":      wordsOf(func() []string { return fixtures.Presets }),
+	"labels":      wordsOf(labels),
+	"keyword":     wordsOf(keywords),
+	"list":        wordsOf(func() []string { return []string{"a", "A", "f", "fE", "fEsw", "N"} }),
 	"out":         folders,
 	"resume":      folders,
 	"last-failed": folders,
 	"from":        folders,
-	"identity":    words(func() []string { return nil }),
-	"maxfail":     words(func() []string { return nil }),
-	"durations":   words(func() []string { return nil }),
-	"timeout":     words(func() []string { return []string{"30s", "2m", "10m"} }),
+	"identity":    wordsOf(func() []string { return nil }),
+	"maxfail":     wordsOf(func() []string { return nil }),
+	"durations":   wordsOf(func() []string { return nil }),
+	"timeout":     wordsOf(func() []string { return []string{"30s", "2m", "10m"} }),
 	"junitxml":    orFile(func() []string { return nil }, "xml"),
 	"prometheus":  orFile(func() []string { return nil }, "prom"),
 	"ocp":         orFile(func() []string { return nil }, "jsonl"),
-	"schema":      words(func() []string { return schemas }),
+	"schema":      wordsOf(func() []string { return schemas }),
 }
 
 // complete gives each command below and with this one the completions of its
@@ -52,7 +52,7 @@ func complete(cmd *cobra.Command) {
 		case strings.Contains(arguments, "DIR"):
 			cmd.ValidArgsFunction = folders
 		case arguments == "NAME":
-			cmd.ValidArgsFunction = first(words(profile.Names))
+			cmd.ValidArgsFunction = first(wordsOf(profile.Names))
 		case arguments == "":
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
@@ -106,8 +106,8 @@ func plain(cmd *cobra.Command) {
 	}
 }
 
-// words completes one of some words and nothing else.
-func words(all func() []string) completion {
+// wordsOf completes one of some words and nothing else.
+func wordsOf(all func() []string) completion {
 	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return startingWith(all(), begun), cobra.ShellCompDirectiveNoFileComp
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/peerproof/peerproof/fixtures/jsontext"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report/diff"
 	"github.com/peerproof/peerproof/report/terminal"
 	"github.com/peerproof/peerproof/runner"
@@ -28,14 +29,15 @@ standard deviation of both runs' samples, and by more than 5 % of the earlier
 one (10 % for times).
 
 Exit codes: 0 nothing got worse, 1 something did: a new failure, a spec that is
-no longer tested, a slower figure, a GPU that is gone; 3 internal error,
-4 usage: a folder holds no run. Another part or driver alone is told of and is
-not worse.`,
+no longer tested, a slower figure, a GPU that is gone; also where that cannot be
+said, because a run still goes on or its journal's hash chain is broken;
+3 internal error, 4 usage: a folder holds no run. Another part or driver alone
+is told of and is not worse.`,
 		Example: `  peerproof diff before-repair after-repair
   peerproof diff --json last-week today`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usagef("%s: %d arguments; expected two, the folders that an earlier and a later run left", cmd.CommandPath(), len(args))
+				return usagef("%s: %s; expected two, the folders that an earlier and a later run left", cmd.CommandPath(), words.Count(len(args), "argument", "arguments"))
 			}
 			return nil
 		},
@@ -57,7 +59,7 @@ func (a *app) diff(before, after string, asJSON bool) error {
 		return usagef("diff %s: %w", after, err)
 	}
 	d := diff.Compare(earlier, later)
-	if d.Worse {
+	if d.Worse || d.Void {
 		a.exit = runner.ExitFail
 	}
 	if !asJSON {

@@ -80,13 +80,13 @@ type document struct {
 	write func(io.Writer, *report.Results) error
 }
 
-// of are the documents of a run in folder dir.
-func (d *documents) of(dir string) []document {
+// of are the documents of a run: those of its folder dir, and further ones.
+func (d *documents) of(dir string) (own, further []document) {
 	writeJUnit := junit.Write
 	if d.strict {
 		writeJUnit = junit.WriteStrict
 	}
-	all := []document{
+	own = []document{
 		{filepath.Join(dir, resultsName), report.WriteJSON},
 		{filepath.Join(dir, junitName), writeJUnit},
 		{filepath.Join(dir, htmlName), html.Write},
@@ -95,21 +95,31 @@ func (d *documents) of(dir string) []document {
 		{d.junit, writeJUnit}, {d.prometheus, prometheus.Write}, {d.ocp, ocp.Write},
 	} {
 		if more.path != "" {
-			all = append(all, more)
+			further = append(further, more)
 		}
 	}
-	return all
+	return own, further
 }
 
-// writeReports writes the documents of a run, those of its folder first, and
-// returns all files of it.
-func writeReports(r *report.Results, dir string, d documents) ([]string, error) {
-	var files []string
-	for _, d := range d.of(dir) {
-		if err := report.WriteFile(d.path, func(w io.Writer) error { return d.write(w, r) }); err != nil {
+// writeReports writes the documents of a run, those of its folder together and
+// first, and returns all files of it.
+func writeReports(r *report.Results, dir string, d documents) (files []string, err error) {
+	own, further := d.of(dir)
+	groups := [][]document{own}
+	for i := range further {
+		groups = append(groups, further[i:i+1])
+	}
+	for _, group := range groups {
+		var together []report.File
+		for _, d := range group {
+			together = append(together, report.File{Path: d.path, Write: func(w io.Writer) error { return d.write(w, r) }})
+		}
+		if err := report.WriteFiles(together...); err != nil {
 			return files, err
 		}
-		files = append(files, d.path)
+		for _, f := range together {
+			files = append(files, f.Path)
+		}
 	}
 	return append(files, filepath.Join(dir, journalName)), nil
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/peerproof/peerproof/internal/files"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/evidence"
 	"github.com/peerproof/peerproof/runner"
@@ -102,7 +103,7 @@ it is allowed, and the archive's name then says so.`,
 // oneFolder takes the folder of a run.
 func oneFolder(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef("%s: %d arguments; expected one, the folder that a run left", cmd.CommandPath(), len(args))
+		return usagef("%s: %s; expected one, the folder that a run left", cmd.CommandPath(), words.Count(len(args), "argument", "arguments"))
 	}
 	return nil
 }
@@ -209,7 +210,8 @@ func pack(ctx context.Context, dir string, r *report.Results, f *packFlags, key 
 // packedDocuments are those that every run leaves, by their names in its folder.
 func packedDocuments() []evidence.Document {
 	var all []evidence.Document
-	for _, d := range new(documents).of("") {
+	own, _ := new(documents).of("")
+	for _, d := range own {
 		all = append(all, evidence.Document{Name: d.path, Write: d.write})
 	}
 	return all
@@ -260,7 +262,7 @@ func ownHash() (string, error) {
 // tellPacked says what was packed, and what was not.
 func tellPacked(w io.Writer, path string, p *evidence.Packed, key ssh.Signer) error {
 	m := p.Manifest
-	text := fmt.Sprintf("%s\n  %d files of run %s, verdict %s of %d specs\n", path, p.Files, m.Run.ID, m.Run.Verdict, m.Run.Counts.Total())
+	text := fmt.Sprintf("%s\n  %d files of run %s, verdict %s of %s\n", path, p.Files, m.Run.ID, m.Run.Verdict, words.Count(m.Run.Counts.Total(), "spec", "specs"))
 	if m.Run.Simulated {
 		text += "  SIMULATED: no real GPU was tested\n"
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/peerproof/peerproof/internal/files"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/report/evidence"
 	"github.com/peerproof/peerproof/runner"
@@ -38,7 +39,7 @@ Exit codes: 0 accepted, 1 refused, 3 internal error, 4 usage.`,
   peerproof evidence verify --signers allowed_signers --identity lab@example.com FILE`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("%s: %d arguments; expected one, the archive", cmd.CommandPath(), len(args))
+				return usagef("%s: %s; expected one, the archive", cmd.CommandPath(), words.Count(len(args), "argument", "arguments"))
 			}
 			return nil
 		},
@@ -151,7 +152,7 @@ func tellAccepted(w io.Writer, ok *evidence.Accepted) error {
 		text.WriteString(report.Cut(report.Line(fmt.Sprintf(format, args...)), maxError, "…") + "\n")
 	}
 	say("run %s on %s, %s to %s", m.Run.ID, m.Run.Host, m.Run.Started.UTC().Format(time.RFC3339), m.Run.Ended.UTC().Format(time.RFC3339))
-	say("verdict %s: %d passed, %d failed, %d errors, %d skipped, %d waived", m.Run.Verdict, m.Run.Counts.Pass, m.Run.Counts.Fail, m.Run.Counts.Error, m.Run.Counts.Skip, m.Run.Counts.Waived)
+	say("verdict %s: %d passed, %d failed, %s, %d skipped, %d waived", m.Run.Verdict, m.Run.Counts.Pass, m.Run.Counts.Fail, words.Count(m.Run.Counts.Error, "error", "errors"), m.Run.Counts.Skip, m.Run.Counts.Waived)
 	for i, f := range m.Findings {
 		if i == maxFindings {
 			say("and %d more findings in %s", len(m.Findings)-i, evidence.ManifestFile)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -36,9 +37,11 @@ versions of driver and firmware that differ. Each DIR is a run's folder or holds
 such folders, at most 4 levels below. Of several runs of one server the last
 counts. SIMULATED and LOOPBACK runs are grouped apart.
 
-It writes fleet.html and fleet.json. Folders that cannot be read are named and
-skipped. It exits with 0 where every server passed and none is an outlier, 1
-where one failed, erred or is an outlier, and 5 where no run could be read.`,
+It writes fleet.html and fleet.json. Folders without a run are named and skipped.
+It exits with 0 where every server passed and none is an outlier; 1 where one
+failed, erred or is an outlier, where its run still goes on or its journal's hash
+chain is broken, and where a folder that holds a run, or may hold one, cannot be
+read; and 5 where no run could be read.`,
 		Example: `  peerproof fleet runs/                the runs of a rack, collected in one folder
   peerproof fleet --out today node*/   one report in the folder today`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +55,7 @@ where one failed, erred or is an outlier, and 5 where no run could be read.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&out, "out", "", "write into this `DIR`, the default is peerproof-fleet-TIME")
 	expect(cmd.Flags(), "out", "a folder to write into")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing, or one line where folders were skipped")
 	expect(cmd.Flags(), "quiet", "true or false")
 	return cmd
 }
@@ -65,7 +68,7 @@ func (a *app) fleet(args []string, out string, quiet bool) error {
 		info, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrPermission):
-			skipped = append(skipped, fleet.Skipped{Dir: dir, Reason: "it cannot be read: " + files.Cause(err).Error()})
+			skipped = append(skipped, fleet.Skipped{Dir: dir, Reason: "it cannot be read: " + files.Cause(err).Error(), Unread: true})
 			continue
 		case err != nil:
 			return usagef("fleet %s: %w; expected the folder of a run, or one that holds some", dir, files.Cause(err))
@@ -87,17 +90,19 @@ func (a *app) fleet(args []string, out string, quiet bool) error {
 		return usagef("--out %s: %w; expected a folder to write into", out, err)
 	}
 	files := []string{filepath.Join(out, fleetHTML), filepath.Join(out, fleetJSON)}
-	for i, write := range []func(io.Writer) error{
-		func(w io.Writer) error { return fleet.WriteHTML(w, r) },
-		func(w io.Writer) error { return fleet.WriteJSON(w, r) },
-	} {
-		if err := report.WriteFile(files[i], write); err != nil {
-			return err
-		}
+	err := report.WriteFiles(
+		report.File{Path: files[0], Write: func(w io.Writer) error { return fleet.WriteHTML(w, r) }},
+		report.File{Path: files[1], Write: func(w io.Writer) error { return fleet.WriteJSON(w, r) }},
+	)
+	if err != nil {
+		return err
 	}
 	a.exit = r.Exit
 	if quiet {
-		return nil
+		if len(r.Skipped) > 0 { // what is not in the report must not go unseen
+			_, err = fmt.Fprintln(a.stdout, terminal.Conclusion(r))
+		}
+		return err
 	}
 	return terminal.Fleet(a.stdout, r, files, terminal.Detect(a.stdout, os.Getenv))
 }

@@ -63,13 +63,9 @@ func results(dir string) (*report.Results, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	live := journal.InUse(file)
-	r, err := report.Build(file)
+	r, err := report.BuildFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; expected the journal of a run", journalName, err)
-	}
-	if live && r.Unfinished {
-		r.Warnings = append([]string{"this run is still going on: this is how it stands now, and what has had no turn yet is shown as not-run"}, r.Warnings...)
 	}
 	return r, nil
 }
@@ -108,7 +104,9 @@ whatever the verdict is.
 
 With --reason it writes no file and prints one line instead: verdict, code, id
 and serial number of the spec to look at first. A scheduler can keep it as the
-reason why a node was taken out of service.
+reason why a node was taken out of service. The line of a run that still goes on
+begins with STILL GOING ON, and that of a journal whose hash chain is broken with
+PROVES NOTHING; neither is a reason.
 
 With --schema it takes no folder and prints the JSON Schema of results.json or
 node.json.`,

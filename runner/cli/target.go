@@ -13,6 +13,7 @@ import (
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/profile"
 	"github.com/peerproof/peerproof/fixtures/verdict"
+	"github.com/peerproof/peerproof/internal/words"
 	"github.com/peerproof/peerproof/report"
 	"github.com/peerproof/peerproof/runner"
 )
@@ -141,7 +142,7 @@ func unmatched(sel fixtures.Selection, lastFailed string) string {
 		by = append(by, "--preset "+sel.Preset)
 	}
 	if lastFailed != "" {
-		by = append(by, fmt.Sprintf("--last-failed %s (%d ids)", lastFailed, len(sel.Only)))
+		by = append(by, fmt.Sprintf("--last-failed %s (%s)", lastFailed, words.Count(len(sel.Only), "id", "ids")))
 	}
 	if len(by) == 0 {
 		return "no spec exists on this node"

@@ -109,7 +109,7 @@ func readLine(in *bufio.Reader, buf []byte, at int, offset int64) ([]byte, error
 	case errors.Is(err, io.EOF):
 		return buf, &TornError{Line: at, Offset: offset}
 	case len(buf) > maxLine:
-		return buf, &BrokenError{at, fmt.Sprintf("longer than %d bytes", maxLine)}
+		return buf, &BrokenError{at, fmt.Sprintf("is longer than %d bytes", maxLine)}
 	case err != nil:
 		return buf, fmt.Errorf("read journal: line %d: %w", at, err)
 	}

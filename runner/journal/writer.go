@@ -112,7 +112,7 @@ func lock(file *os.File) error {
 // Idle returns an error that wraps ErrInUse where a run is still writing the
 // journal at path, and one of the file system where there is none.
 func Idle(path string) error {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return fmt.Errorf("open journal: %w", err)
 	}
