@@ -182,7 +182,7 @@ func (g *gate) end(t *testing.T) {
 func TestGate(t *testing.T) {
 	g := startGate(t, healthy)
 	defer g.end(t)
-	g.await(t, "0\nSIMULATED pass, ")
+	g.await(t, "0\nSIMULATED PARTIAL pass, ")
 
 	g.becomes(t, broken)
 	g.await(t, "1\nSIMULATED fail links-down link/nvlink-active[gpu1] serial ")
