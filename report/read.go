@@ -26,7 +26,7 @@ func ProvesNothing(warnings []string) bool {
 func (r *Results) Caveat() string {
 	switch {
 	case ProvesNothing(r.Warnings):
-		return "PROVES NOTHING, HASH CHAIN BROKEN"
+		return "PROVES NOTHING, CHAIN BROKEN"
 	case r.Live:
 		return "STILL GOING ON"
 	}
