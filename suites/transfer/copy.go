@@ -8,7 +8,7 @@ import (
 
 var _ = fixtures.Specify("transfer/copy", fixtures.OrderedPairs, Label("data", "gate"),
 	"copies of odd sizes and alignments are right, and change nothing beside them", func(p *fixtures.Pair) {
-		total := p.From.Source().Bytes()
+		total := p.CopyBytes()
 		By("copying odd sizes from " + p.From.String() + " to " + p.To.String())
 		fixtures.Judge(p.CopyWindows(0xc0b1, oddWindows(total)))
 		By("copying the whole buffer")
