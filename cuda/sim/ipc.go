@@ -125,8 +125,8 @@ func (p *process) ipcOpenMemHandle(ptr *cuda.DevicePtr, handle cuda.IPCHandle, f
 		if err != nil {
 			return cuda.ErrInvalidValue // the owner is gone, or no simulated node
 		}
-		// The flag has the driver enable access to the whole of the other GPU, and
-		// closing the handle does not take it back.
+		// The flag has the driver enable access to the whole of the other GPU. Here
+		// closing the handle does not take it back; of a driver that is not known.
 		if other := owner.primary; other != nil && other != c && !slices.Contains(c.peers, other) {
 			if r := p.enable(c, other); r != cuda.Success {
 				return r
