@@ -99,9 +99,7 @@ func sorted(only map[string]bool) []string {
 	if only == nil {
 		return nil
 	}
-	ids := slices.AppendSeq(make([]string, 0, len(only)), maps.Keys(only))
-	slices.Sort(ids)
-	return ids
+	return append([]string{}, slices.Sorted(maps.Keys(only))...)
 }
 
 // read checks all that can be checked before anything is run or written.

@@ -129,6 +129,7 @@ func (p *process) ipcOpenMemHandle(ptr *cuda.DevicePtr, handle cuda.IPCHandle, f
 		// closing the handle does not take it back; of a driver that is not known.
 		if other := owner.primary; other != nil && other != c && !slices.Contains(c.peers, other) {
 			if r := p.enable(c, other); r != cuda.Success {
+				_ = syscall.Munmap(data) // nobody else has seen it
 				return r
 			}
 		}

@@ -17,7 +17,8 @@ import (
 // Version is the version of the manifest that this package writes.
 const Version = 1
 
-// maxManifest bounds a manifest in bytes; that of a rack's 72 GPUs has 15 KB.
+// maxManifest bounds a manifest in bytes; the longest findings that maxFindings
+// and maxFinding allow take less than half of it.
 const maxManifest = 4 << 20
 
 // maxFindings bounds the findings of a manifest, and maxFinding each of their

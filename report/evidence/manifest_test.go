@@ -15,12 +15,16 @@ import (
 	"github.com/peerproof/peerproof/runner/journal"
 )
 
-// Who decides about a part reads the manifest alone.
-func TestManifestSaysWhatIsWrong(t *testing.T) {
-	j := new(sample.Journal)
+// began is the beginning of a run on real GPUs.
+func began() *sample.Journal {
 	run := sample.Run()
 	run.Simulated, run.Node = false, ""
-	j.Add(journal.Event{Type: journal.TypeRun, Run: run})
+	return new(sample.Journal).Add(journal.Event{Type: journal.TypeRun, Run: run})
+}
+
+// Who decides about a part reads the manifest alone.
+func TestManifestSaysWhatIsWrong(t *testing.T) {
+	j := began()
 	n := sample.Node(2)
 	n.Driver.NVML, n.Host.Product = "580.95.05", "Eight GPUs \u202e"
 	n.GPUs[1].PartNumber, n.GPUs[1].VBIOS, n.GPUs[1].InfoROM = "900-21010-0000-000", "96.00.15.00.01", "G520"
@@ -63,10 +67,7 @@ func TestManifestSaysWhatIsWrong(t *testing.T) {
 
 // A rack in which everything fails still has a manifest that verify reads.
 func TestManifestIsBounded(t *testing.T) {
-	j := new(sample.Journal)
-	run := sample.Run()
-	run.Simulated, run.Node = false, ""
-	j.Add(journal.Event{Type: journal.TypeRun, Run: run})
+	j := began()
 	n := sample.Node(700)
 	j.Add(journal.Event{Type: journal.TypeNode, Node: n})
 	var subjects []string
