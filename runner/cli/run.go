@@ -193,8 +193,12 @@ func (a *app) suggest(r *report.Results, sel fixtures.Selection, lastFailed stri
 	}
 }
 
+// oneSignal is how long after a signal another one is the same: timeout(1)
+// sends its own to the process, and again to the group of the process.
+const oneSignal = time.Second
+
 // interrupts is a context that ends with the first signal that asks the run to
-// stop; a second one ends the process at once. A terminal that goes away, or a
+// stop; a later one ends the process at once. A terminal that goes away, or a
 // reader of the output, costs no report.
 func interrupts(parent context.Context) (context.Context, func()) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -202,7 +206,7 @@ func interrupts(parent context.Context) (context.Context, func()) {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(parent, signals...)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() { time.AfterFunc(oneSignal, stop) })
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE) // writes then fail instead of killing
 	return ctx, func() {
