@@ -132,12 +132,12 @@ func onTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("screen"), sent, 0o644))
 }
 
-// waitfor FILE TEXT: within 20 seconds the file holds the text.
+// waitfor FILE TEXT: within a minute the file holds the text.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: waitfor FILE TEXT")
 	}
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && strings.Contains(string(text), args[1]) {
 			return
