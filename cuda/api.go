@@ -100,13 +100,6 @@ type API struct {
 	IPCGetMemHandle   func(handle *IPCHandle, ptr DevicePtr) Result               `sym:"cuIpcGetMemHandle,optional"`
 	IPCOpenMemHandle  func(ptr *DevicePtr, handle IPCHandle, flags uint32) Result `sym:"cuIpcOpenMemHandle_v2,optional"`
 	IPCCloseMemHandle func(ptr DevicePtr) Result                                  `sym:"cuIpcCloseMemHandle,optional"`
-
-	// Annotate tells the driver which spec is about to run. The real driver
-	// has no such call and ignores it; a simulated node draws its noise from it.
-	Annotate func(specID string)
-	// Clock is the time that has passed for the caller, in seconds from any
-	// moment on: a simulated node's is virtual. nil is the real one.
-	Clock func() float64
 }
 
 // Result is a CUresult.

@@ -185,7 +185,6 @@ func (f *fake) api() *API {
 			}
 			return f.said("LaunchKernel", "%x %dx%dx%d %dx%dx%d %d %x %v", fn, gx, gy, gz, bx, by, bz, shared, s, values)
 		},
-		Annotate: func(string) {},
 	}
 	f.addOptional(api, fresh)
 	return api

@@ -16,7 +16,7 @@ const library = "libcuda.so.1"
 // *MissingSymbolsError where the driver is too old. The library stays open for
 // the life of the process: the driver cannot be unloaded safely.
 func OpenCUDA() (*API, error) {
-	api := &API{Annotate: func(string) {}}
+	api := new(API)
 	missing, err := open(library, api)
 	if err != nil {
 		return nil, err

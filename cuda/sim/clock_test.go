@@ -152,7 +152,7 @@ func TestSlowSample(t *testing.T) {
 	r.enable(1, 0)
 	src, dst := r.alloc(0, 1<<20), r.alloc(1, 1<<20)
 	for _, spec := range []string{"bandwidth/write-ce[gpu0->gpu1]", "bandwidth/other"} {
-		r.api.Annotate(spec)
+		r.bundle.Annotate(spec)
 		for i, got := range r.samples(5, ways[1], 0, 1, dst, src, 1<<20) {
 			want := 18 * 25 * 0.88
 			if i == 2 {
@@ -181,7 +181,7 @@ func TestNoiseIsTheSame(t *testing.T) {
 		for _, p := range pairs {
 			src, dst := r.alloc(p[0], 1<<20), r.alloc(p[1], 1<<20)
 			spec := fmt.Sprintf("bandwidth/write-ce[gpu%d->gpu%d]", p[0], p[1])
-			r.api.Annotate(spec)
+			r.bundle.Annotate(spec)
 			figures[spec] = r.samples(5, ways[1], p[0], p[1], dst, src, 1<<20)
 		}
 		return figures

@@ -254,11 +254,11 @@ func TestLostGPU(t *testing.T) {
 	copyIt := func() cuda.Result {
 		return r.api.MemcpyPeerAsync(dst, r.ctx[0], src, r.ctx[1], 64, 0)
 	}
-	r.api.Annotate("dereference/read[gpu0->gpu1]")
-	r.api.Annotate("transfer/first[gpu0->gpu2]")
+	r.bundle.Annotate("dereference/read[gpu0->gpu1]")
+	r.bundle.Annotate("transfer/first[gpu0->gpu2]")
 	r.on(0)
 	r.ok(copyIt()) // it is lost once that spec is over
-	r.api.Annotate("transfer/first[gpu2->gpu0]")
+	r.bundle.Annotate("transfer/first[gpu2->gpu0]")
 	r.want(copyIt(), cuda.ErrUnknown)
 	r.want(r.api.CtxSetCurrent(r.ctx[1]), cuda.ErrUnknown)
 	r.want(r.api.EnablePeerAccess(r.ctx[1], 0), cuda.ErrUnknown)

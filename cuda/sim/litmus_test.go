@@ -158,7 +158,7 @@ func TestLitmusIsTheSame(t *testing.T) {
 	run := func(spec string, pad uint64) map[uint32]int {
 		l := newLab(t, hgx2)
 		l.enableAll()
-		l.api.Annotate(spec)
+		l.bundle.Annotate(spec)
 		l.alloc(1, pad)
 		got, _ := l.litmus(kernels.LitmusMessagePassing, false, 0, 1, 1, 1, 5000)
 		return got

@@ -59,9 +59,6 @@ func (p *process) table() *cuda.API {
 		ModuleUnload:      p.moduleUnload,
 		ModuleGetFunction: p.moduleGetFunction,
 		LaunchKernel:      p.launchKernel,
-
-		Annotate: p.annotate,
-		Clock:    p.clock,
 	}
 }
 
