@@ -34,6 +34,14 @@ func (t *task) bundle(catalogue *fixtures.Catalogue, visible []string) (*cuda.Bu
 	return file.Open(sim.History{Begun: t.Kind != taskDiscover, Started: started, Visible: visible}), nil
 }
 
+// remember notes what the run started so far, where the driver asks for it: a
+// simulated node's faults may be of the first copy, or of a later sample.
+func (t *task) remember(started func() []fixtures.Spec) {
+	if t.simulated() {
+		t.Started = batches(started())
+	}
+}
+
 // visibleNode is the node as a child sees it that is shown these slots alone:
 // CUDA numbers them from 0, and no others. What is known of others as peers is
 // left out, which is most of a large node's inventory.

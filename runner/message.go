@@ -34,7 +34,7 @@ type task struct {
 	// Visible are the slots that the child may see; nil: all.
 	Visible []int                      `json:"visible,omitempty"`
 	Plan    []batch                    `json:"plan,omitempty"`
-	Started []batch                    `json:"started,omitempty"` // before it; for a simulated node only
+	Started []batch                    `json:"started,omitempty"` // before it; see remember
 	Earlier map[string]fixtures.Record `json:"earlier,omitempty"`
 
 	// What the run saw, for checks of the whole run.
@@ -90,7 +90,7 @@ const (
 	msgMeasure  kind = "m" // Measurement
 	msgEnd      kind = "e" // Outcome, Seconds
 	msgSource   kind = "w" // Text: the bus id of a GPU whose NVML events are watched, if Call says so
-	msgReady    kind = "y" // all sources were told
+	msgReady    kind = "y" // all sources were told; Private: children watch themselves
 	msgXid      kind = "z" // Xid
 	msgReplace  kind = "r" // Text: why the child is of no more use; it waits to be killed
 	msgDone     kind = "d" // everything was run and given back
@@ -108,5 +108,6 @@ type message struct {
 	Measurement *verdict.Measurement `json:"m,omitempty"`
 	Outcome     *verdict.Outcome     `json:"o,omitempty"`
 	Xid         *topology.Xid        `json:"z,omitempty"`
+	Private     bool                 `json:"p,omitempty"`
 	Seconds     float64              `json:"s,omitempty"`
 }

@@ -108,7 +108,7 @@ func (w *worker) monitor() error {
 	if err != nil {
 		return err
 	}
-	w.say(message{Kind: msgReady})
+	w.say(message{Kind: msgReady, Private: bundle.Private})
 	w.flush()
 	for failures := 0; ; {
 		x, ok, err := events.next(eventWait)

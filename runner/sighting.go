@@ -24,6 +24,7 @@ type witness struct {
 	log     *logWatch // nil: the kernel log cannot be read
 	monitor *child    // nil: there is none, or no more
 	ready   bool      // the monitor watches, or never will
+	private bool      // each child tells of its own Xids before its spec ends
 	sources topology.XidSources
 	ended   []recent
 }
@@ -81,7 +82,7 @@ func (s *supervisor) monitored(r report) {
 		}
 		s.sources.Events[r.message.Text] = reason
 	case r.message.Kind == msgReady:
-		s.ready = true
+		s.ready, s.private = true, r.message.Private
 	case r.message.Kind == msgXid && r.message.Xid != nil:
 		s.sighted(*r.message.Xid)
 	case r.message.Kind == msgFailed:
@@ -118,11 +119,8 @@ func (s *supervisor) lull(ctx context.Context) {
 	if s.monitor == nil && s.log == nil {
 		return
 	}
-	quiet, late := time.Now(), time.Now().Add(min(s.waits.quiet, readyWithin))
-	if !s.simulated { // there, a child told of all before its spec ended
-		quiet = quiet.Add(aftermath)
-	}
-	for !s.over() && (time.Now().Before(quiet) || !s.ready && time.Now().Before(late)) {
+	quiet, late := time.Now().Add(aftermath), time.Now().Add(min(s.waits.quiet, readyWithin))
+	for !s.over() && (!s.private && time.Now().Before(quiet) || !s.ready && time.Now().Before(late)) {
 		select {
 		case r := <-s.reports:
 			s.take(r)

@@ -27,8 +27,7 @@ type supervisor struct {
 	command   []string
 	task      task // what all its children are told
 	node      *topology.Node
-	inventory []byte // node, encoded
-	simulated bool
+	inventory []byte        // node, encoded
 	timeout   time.Duration // of each spec; 0: its check's own
 	expected  *profile.Profile
 	witness
@@ -68,7 +67,7 @@ func newSupervisor(l *ledger, command []string, t task, node *topology.Node, tim
 		return nil, fmt.Errorf("encode inventory: %w", err)
 	}
 	return &supervisor{
-		ledger: l, command: command, task: t, node: node, inventory: inventory, simulated: t.simulated(), timeout: timeout,
+		ledger: l, command: command, task: t, node: node, inventory: inventory, timeout: timeout,
 		reports: make(chan report, 64), live: map[*child]*watch{}, fruitless: map[int]int{}, alarm: time.NewTimer(time.Hour),
 	}, nil
 }
@@ -161,9 +160,7 @@ func (s *supervisor) start(places []int, slots []int) *watch {
 		}
 		env = append(env, "CUDA_VISIBLE_DEVICES="+visibleDevices(s.node, slots))
 	}
-	if s.simulated {
-		t.Started = batches(s.startedSpecs())
-	}
+	t.remember(s.startedSpecs)
 	c, err := startChild(s.command, t, inventory, env, s.reports)
 	if err != nil {
 		s.failure = err
