@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,6 +36,8 @@ func TestOneSpecPaysForItself(t *testing.T) {
 		"grandchild":        {"error crash", []string{"exit status 3"}, nil},
 		"fails":             {"fail requirement-not-met", []string{"to equal"}, nil},
 		"fails-in-cleanup":  {"fail requirement-not-met", []string{"in cleanup"}, nil},
+		"fails-then-errs":   {"fail data-mismatch", []string{"3 bytes", "afterwards cuda-error: not given back"}, nil},
+		"fails-then-sticky": {"fail data-mismatch", []string{"3 bytes", "afterwards sticky-error: cuMemFree"}, nil},
 		"skip-without-code": {"error no-code", []string{"not today"}, nil},
 		"panic":             {"error panic", []string{"body gone wild", "broken.go"}, nil},
 		"late-fail":         {"error leaked", []string{"broken.go", "still runs"}, nil},
@@ -53,6 +56,17 @@ func TestOneSpecPaysForItself(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A sticky error costs the child also where it is not the verdict.
+func TestAStickyErrorOfACleanupReplacesTheChild(t *testing.T) {
+	t.Parallel()
+	for suite, replaced := range map[string]bool{"fails-then-sticky": true, "fails-then-errs": false} {
+		m := runMini(t, suite)
+		if got := slices.ContainsFunc(m.events, func(e journal.Event) bool { return e.Type == journal.TypeReplace }); got != replaced {
+			t.Errorf("%s: child replaced: %t", suite, got)
+		}
 	}
 }
 

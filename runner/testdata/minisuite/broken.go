@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/peerproof/peerproof/cuda"
 	"github.com/peerproof/peerproof/fixtures"
 )
 
@@ -15,6 +16,16 @@ func init() {
 	suite("panic", func() { panic(errors.New("body gone wild")) })
 	suite("fails", func() { Expect(1).To(Equal(2)) })
 	suite("fails-in-cleanup", func() { DeferCleanup(func() { Fail("in cleanup") }) })
+	suite("fails-then-errs", func() {
+		DeferCleanup(func() { fixtures.Error("cuda-error", "not given back") })
+		fixtures.Fail("data-mismatch", "3 bytes")
+	})
+	onePair("fails-then-sticky", func(p *fixtures.Pair) {
+		DeferCleanup(func() {
+			p.Must(&cuda.Error{Op: "cuMemFree", Code: cuda.ErrIllegalAddress, Device: -1})
+		})
+		fixtures.Fail("data-mismatch", "3 bytes")
+	})
 	suite("late-fail", func() {
 		go func() {
 			defer GinkgoRecover()
@@ -49,7 +60,7 @@ func init() {
 		Describe("inside", func() { panic("Ginkgo ends the process for this") })
 	}))
 	suites["twice"] = func() {
-		onOne(func() {})
+		onOne(func(*fixtures.Pair) {})
 		fixtures.Specify("mini/bad", fixtures.Whole, nil, "is declared elsewhere too", func(*fixtures.Node) {})
 	}
 	suites["focused"] = func() { // a focus leaves the specs of the plan out
@@ -74,6 +85,6 @@ func init() {
 	}
 	suites["required"] = func() {
 		innocents()
-		onOne(func() { fixtures.Skip("not-supported", "this node has none") })
+		onOne(func(*fixtures.Pair) { fixtures.Skip("not-supported", "this node has none") })
 	}
 }

@@ -22,17 +22,22 @@ import (
 )
 
 // onOne declares a check of all ordered pairs whose body misbehaves on one.
-func onOne(bad func(), options ...fixtures.Option) {
+func onOne(bad func(*fixtures.Pair), options ...fixtures.Option) {
 	fixtures.Specify("mini/bad", fixtures.OrderedPairs, nil, "is bad on one pair", func(p *fixtures.Pair) {
 		By("looking at " + p.String())
 		if p.String() == "gpu4->gpu1" {
-			bad()
+			bad(p)
 		}
 	}, append(options, fixtures.Needs())...)
 }
 
 // suite is innocents around one check that misbehaves on gpu4->gpu1.
 func suite(name string, bad func(), options ...fixtures.Option) {
+	onePair(name, func(*fixtures.Pair) { bad() }, options...)
+}
+
+// onePair is suite for what takes the pair.
+func onePair(name string, bad func(*fixtures.Pair), options ...fixtures.Option) {
 	suites[name] = func() {
 		innocents()
 		onOne(bad, options...)
