@@ -36,11 +36,11 @@ type task struct {
 	Plan    []batch                    `json:"plan,omitempty"`
 	Started []batch                    `json:"started,omitempty"` // before it; see remember
 	Earlier map[string]fixtures.Record `json:"earlier,omitempty"`
+	GivenUp map[int]string             `json:"given_up,omitempty"` // slots, and why
 
 	// What the run saw, for checks of the whole run.
 	Xids       []topology.Xid       `json:"xids,omitempty"`
 	XidSources *topology.XidSources `json:"xid_sources,omitempty"`
-	GivenUp    []int                `json:"given_up,omitempty"` // slots
 }
 
 func (t *task) simulated() bool { return t.Node != "" || t.NodeText != "" }

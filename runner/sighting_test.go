@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -263,8 +264,9 @@ func TestChecksOfTheWholeRunAreNotGivenUp(t *testing.T) {
 	}
 	tr.crashed(gpu(2))
 	tr.hung(ordered(2, 3))
-	if got := tr.unusable(); !slices.Equal(got, []int{0, 1}) {
-		t.Errorf("unusable %v, want 0 and 1", got)
+	want := map[int]string{0: "3 hangs or crashes of its own", 1: "it is lost"}
+	if got := tr.unusable(); !maps.Equal(got, want) {
+		t.Errorf("unusable %v, want %v", got, want)
 	}
 	last := &fixtures.Check{ID: "a/b", Needs: fixtures.NVML, Last: true}
 	for _, slot := range []int{0, 1} {

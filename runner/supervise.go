@@ -145,9 +145,9 @@ func (s *supervisor) start(places []int, slots []int) *watch {
 		specs[k] = s.plan[i]
 	}
 	t := s.task
-	t.Kind, t.Plan, t.Earlier, t.Visible = taskSpecs, batches(specs), s.earlier(specs), slots
+	t.Kind, t.Plan, t.Earlier, t.Visible, t.GivenUp = taskSpecs, batches(specs), s.earlier(specs), slots, s.trouble.unusable()
 	if len(specs) > 0 && specs[0].Check.Last {
-		t.Xids, t.XidSources, t.GivenUp = s.xids, &s.sources, s.trouble.unusable()
+		t.Xids, t.XidSources = s.xids, &s.sources
 	}
 	var env []string
 	inventory := s.inventory

@@ -78,16 +78,16 @@ func (t *trouble) giveUp(slot int, why string) (notes []string) {
 	return []string{fmt.Sprintf("%s is given up: %s", topology.SlotName(slot), why)}
 }
 
-// unusable are the slots on which nothing should be run any more.
-func (t *trouble) unusable() []int {
-	slots := slices.Collect(maps.Keys(t.givenUp))
+// unusable are the slots on which nothing should be run any more, and why.
+func (t *trouble) unusable() map[int]string {
+	slots := map[int]string{}
 	for subject, n := range t.count {
 		if gpus := subject.GPUs(); n >= subjectLimit && len(gpus) == 1 {
-			slots = append(slots, gpus[0])
+			slots[gpus[0]] = fmt.Sprintf("%d hangs or crashes of its own", n)
 		}
 	}
-	slices.Sort(slots)
-	return slices.Compact(slots)
+	maps.Copy(slots, t.givenUp)
+	return slots
 }
 
 // lostGPU finds the GPU that an outcome of code gpu-lost is about.
