@@ -29,6 +29,10 @@ var stubborn = []fault{
 	// A hint names every link and bridge at fault, and a copy as slow as one through the host is told as that.
 	{spec: "bandwidth/read-ce[gpu1->gpu0]", want: "fail below-floor", keys: "{kind: links-down, gpu: 0, links: [0, 5, 6, 7, 8, 17]}\n  - {kind: slow, pair: [1, 0], engine: ce-read, factor: 0.6, when: always}"},
 	{spec: "bandwidth/read-ce[gpu0->gpu1]", also: "transfer/staged[gpu0->gpu1]", want: "fail no-p2p-path", keys: "{kind: slow, pair: [0, 1], engine: ce-read, factor: 0.06, when: always}"},
+	{spec: "transfer/copy[gpu1->gpu0]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, pair: [1, 0], engine: ce, offset: 3, bit: 1}\npcie-switches: [[0, 1]]\nenvironment: {acs-redirect: [0, 1]}"},
+	{spec: "inventory/iommu-acs", want: "fail acs-redirect", node: pcie, keys: "pcie-switches: [[0, 1]]\nenvironment: {acs-redirect: [1]}"},
+
+	// No hint names a bridge whose redirection changes no way: both GPUs are below root ports of their own.
 	{spec: "transfer/copy[gpu1->gpu0]", want: "fail data-mismatch", node: pcie, keys: "{kind: corrupt, pair: [1, 0], engine: ce, offset: 3, bit: 1}\nenvironment: {acs-redirect: [0, 1]}"},
 
 	// The link that a hint names is the loaded one, not the idle one.

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -27,12 +28,22 @@ var _ = fixtures.Specify("inventory/iommu-acs", fixtures.Whole, Label("gate"),
 			fixtures.FailWithHint("iommu-translated", "boot with iommu=pt (or intel_iommu=off, amd_iommu=off), or turn the IOMMU off in the BIOS",
 				"an IOMMU translates what these GPUs send: %s", strings.Join(translated, ", "))
 		case len(redirecting) > 0:
-			fixtures.FailWithHint("acs-redirect", "turn ACS off in the BIOS, or its redirect bits with setpci on each bridge (ECAP_ACS+6.w=0000); peer traffic goes up to the root complex meanwhile",
+			fixtures.FailWithHint("acs-redirect", "turn ACS off in the BIOS, or its redirect bits with setpci on each bridge (ECAP_ACS+6.w=0000); "+costOfRedirection(bridges),
 				"Access Control Services redirect peer traffic at %s", strings.Join(redirecting, ", "))
 		case len(unread) > 0:
 			fixtures.Skip("no-sysfs", "the extended configuration space of %s is for root alone: run as root to see Access Control Services", strings.Join(unread, ", "))
 		}
 	}, fixtures.Needs())
+
+// costOfRedirection is who loses by it. Peers over NVLink, and those whose way
+// over PCIe has to pass the root complex anyhow, do not.
+func costOfRedirection(bridges []fixtures.Bridge) string {
+	if slices.ContainsFunc(bridges, func(b fixtures.Bridge) bool { return b.Detours && b.Redirect != nil && *b.Redirect }) {
+		return "peer traffic goes up to the root complex meanwhile"
+	}
+	return "no way between two GPUs grows longer by it here, but that to other devices may (network cards with GPUDirect RDMA): " +
+		"where the IOMMU has to stay on, a waiver in the profile says so"
+}
 
 // judgeIsolation names the GPUs whose IOMMU domain translates addresses, the
 // bridges that redirect, and those that could not be read. A domain of type

@@ -61,6 +61,22 @@ func TestJudgeIsolation(t *testing.T) {
 	}
 }
 
+func TestCostOfRedirection(t *testing.T) {
+	yes, no := true, false
+	for name, c := range map[string]struct {
+		bridge fixtures.Bridge
+		says   string
+	}{
+		"two GPUs meet above it":       {fixtures.Bridge{Redirect: &yes, Detours: true}, "up to the root complex"},
+		"they meet at the root":        {fixtures.Bridge{Redirect: &yes}, "no way between two GPUs grows longer"},
+		"it is another that redirects": {fixtures.Bridge{Redirect: &no, Detours: true}, "no way between two GPUs grows longer"},
+	} {
+		if got := costOfRedirection([]fixtures.Bridge{{Redirect: &yes}, c.bridge, {Detours: true}}); !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestJudgeContainer(t *testing.T) {
 	for name, c := range map[string]struct {
 		missing []string
