@@ -28,7 +28,6 @@ type API struct {
 	DeviceGetName    func(name *byte, size int32, device int32) Result        `sym:"cuDeviceGetName"`
 	DeviceGetUUID    func(uuid *[16]byte, device int32) Result                `sym:"cuDeviceGetUuid_v2"`
 	DeviceGetBusID   func(busID *byte, size int32, device int32) Result       `sym:"cuDeviceGetPCIBusId"`
-	DeviceTotalMem   func(bytes *uintptr, device int32) Result                `sym:"cuDeviceTotalMem_v2"`
 	DeviceAttribute  func(value *int32, attribute int32, device int32) Result `sym:"cuDeviceGetAttribute"`
 	CanAccessPeer    func(can *int32, device, peer int32) Result              `sym:"cuDeviceCanAccessPeer"`
 	P2PAttribute     func(value *int32, attribute, src, dst int32) Result     `sym:"cuDeviceGetP2PAttribute"`

@@ -104,13 +104,6 @@ func (dev *Device) BusID() (string, error) {
 	return NormalBusID(unix.ByteSliceToString(id[:])), nil
 }
 
-// TotalMem is the device's memory in bytes, as CUDA counts it.
-func (dev *Device) TotalMem() (uint64, error) {
-	var bytes uintptr
-	err := dev.check("cuDeviceTotalMem", dev.driver.api.DeviceTotalMem(&bytes, dev.handle))
-	return uint64(bytes), err
-}
-
 // Attribute is one of the Attr constants' value.
 func (dev *Device) Attribute(attribute int) (int, error) {
 	var value int32

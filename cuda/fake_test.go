@@ -100,7 +100,6 @@ func (f *fake) api() *API {
 			text(unsafe.Slice(id, size), "0000:3B:00.0")
 			return f.said("DeviceGetBusID", "%d", d)
 		},
-		DeviceTotalMem:  func(n *uintptr, d int32) Result { *n = 1 << 37; return f.said("DeviceTotalMem", "%d", d) },
 		DeviceAttribute: func(v *int32, a, d int32) Result { *v = -a; return f.said("DeviceAttribute", "%d %d", a, d) },
 		CanAccessPeer: func(can *int32, d, peer int32) Result {
 			*can = 1

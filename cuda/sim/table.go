@@ -19,7 +19,6 @@ func (p *process) table() *cuda.API {
 		DeviceGetName:    p.deviceGetName,
 		DeviceGetUUID:    p.deviceGetUUID,
 		DeviceGetBusID:   p.deviceGetBusID,
-		DeviceTotalMem:   p.deviceTotalMem,
 		DeviceAttribute:  p.deviceAttribute,
 		CanAccessPeer:    p.canAccessPeer,
 		P2PAttribute:     p.p2pAttribute,
@@ -195,13 +194,6 @@ func (p *process) deviceGetUUID(id *[16]byte, device int32) cuda.Result {
 
 func (p *process) deviceGetBusID(busID *byte, size int32, device int32) cuda.Result {
 	return p.onDevice(device, func(g *gpu) cuda.Result { return putString(busID, size, g.place.bus) })
-}
-
-func (p *process) deviceTotalMem(bytes *uintptr, device int32) cuda.Result {
-	return p.onDevice(device, func(*gpu) cuda.Result {
-		*bytes = uintptr(p.file.product.memory())
-		return cuda.Success
-	})
 }
 
 func (p *process) deviceAttribute(value *int32, attribute int32, device int32) cuda.Result {
