@@ -3,6 +3,7 @@ package cuda
 import (
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
@@ -40,13 +41,29 @@ type Host struct {
 	// through it with slash-separated paths without a leading slash.
 	// Symbolic links are followed.
 	FS fs.FS
-	// Getenv reads the environment of the caller (CUDA_VISIBLE_DEVICES).
-	Getenv func(string) string
+	// Environ is the environment of the caller, as os.Environ has it.
+	Environ func() []string
 	// KernelLog opens the kernel log at its end and follows it: lines in the
 	// form of /dev/kmsg ("3,1042,5000000,-;NVRM: Xid (PCI:0000:18:00): 79, …").
 	// It fails with fs.ErrPermission where the reader is not allowed to. A
 	// read waits for the next line; Close ends that wait.
 	KernelLog func() (io.ReadCloser, error)
+}
+
+// LookupEnv is a variable of the caller's environment, and whether it is set.
+func (h Host) LookupEnv(name string) (value string, set bool) {
+	for _, v := range h.Environ() {
+		if value, set = strings.CutPrefix(v, name+"="); set {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// Getenv is a variable of the caller's environment; "" too where it is not set.
+func (h Host) Getenv(name string) string {
+	value, _ := h.LookupEnv(name)
+	return value
 }
 
 // HasNVML says whether the installed NVML has the C function symbol. Calling

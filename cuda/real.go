@@ -25,7 +25,7 @@ func Real() *Bundle {
 		Host: Host{
 			Name:      name,
 			FS:        os.DirFS("/"),
-			Getenv:    os.Getenv,
+			Environ:   os.Environ,
 			KernelLog: func() (io.ReadCloser, error) { return followKernelLog("/dev/kmsg") },
 		},
 	}

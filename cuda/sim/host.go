@@ -19,11 +19,12 @@ func (p *process) host() cuda.Host {
 	return cuda.Host{
 		Name: p.file.Name,
 		FS:   p.files(),
-		Getenv: func(name string) string {
-			if name == "CUDA_VISIBLE_DEVICES" {
-				return env.visible
+		Environ: func() []string {
+			all := ncclEnviron()
+			if env.visible != "" {
+				all = append(all, "CUDA_VISIBLE_DEVICES="+env.visible)
 			}
-			return ""
+			return all
 		},
 		KernelLog: func() (io.ReadCloser, error) {
 			if env.logDenied {

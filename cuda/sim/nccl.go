@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -85,6 +86,12 @@ func (p *process) openNCCL() (*cuda.NCCL, error) {
 		GroupStart: p.groupStart,
 		GroupEnd:   p.groupEnd,
 	}, nil
+}
+
+// ncclEnviron are NCCL's variables of this process, by which the simulated
+// library goes as the real one does.
+func ncclEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return !strings.HasPrefix(v, "NCCL_") })
 }
 
 func (p *process) commInitAll(comms *uintptr, count int32, ordinals *int32) cuda.NCCLResult {

@@ -30,6 +30,7 @@ var nodes = []struct{ name, node, profile string }{
 	{"one hidden GPU that the profile counts", hopper + "environment: {visible-devices: \"1\"}\n", counted},
 	{"all GPUs hidden", hopper + "environment: {visible-devices: \"7\"}\n", ""},
 	{"all GPUs hidden, and counted", hopper + "environment: {visible-devices: \"7\"}\n", counted},
+	{"an empty list of GPUs, and counted", hopper + "environment: {visible-devices: \" \"}\n", counted},
 	{"a container given one of two", hopper + "environment: {container: true, given: [1]}\n", ""},
 	{"a container given one of two that are counted", hopper + "environment: {container: true, given: [1]}\n", counted},
 	{"no peers without NVLink", two + "pcie-p2p: false\nenvironment: {nccl: true}\n", ""},
