@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -61,7 +62,7 @@ func startHelper(cmd *exec.Cmd, env []string) (*helper, error) {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{childOut} // messageFD
-	cmd.Env = slices.Concat(os.Environ(), env)
+	cmd.Env = environ(env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	starter() <- func() { started <- cmd.Start() }
@@ -72,6 +73,20 @@ func startHelper(cmd *exec.Cmd, env []string) (*helper, error) {
 		return nil, err
 	}
 	return &helper{cmd: cmd, in: in, out: out}, nil
+}
+
+// environ is this process's environment with changes: NAME=value sets a
+// variable, NAME alone takes it away.
+func environ(changes []string) []string {
+	all := os.Environ()
+	for _, change := range changes {
+		name, _, set := strings.Cut(change, "=")
+		all = slices.DeleteFunc(all, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+		if set {
+			all = append(all, change)
+		}
+	}
+	return all
 }
 
 // begin tells the helper its task.
