@@ -20,6 +20,7 @@ func (s *supervisor) conclude(w *watch, end *childEnd) {
 	switch {
 	case w.running >= 0:
 		subject := s.plan[w.running].Subject
+		last.own = s.own(s.plan[w.running].Check)
 		o := last.outcome(s.plan[w.running])
 		if xids := s.during(w.running); xids != "" {
 			o.Message += "; meanwhile the driver reported " + xids
@@ -54,6 +55,7 @@ type lastWords struct {
 	end    *childEnd
 	stderr string
 	late   time.Duration // it was killed for exceeding this; 0: it ended by itself
+	own    time.Duration // what the spec may take without --timeout
 	step   string        // the last progress line
 }
 
@@ -82,11 +84,14 @@ func (l lastWords) outcome(s fixtures.Spec) verdict.Outcome {
 	}
 	if l.late > 0 {
 		message := fmt.Sprintf("did not end within %s on %s; %s", l.late, on, at)
-		if s.Check.HangCode != "" {
-			return verdict.Failf(s.Check.HangCode, "%s", message)
-		}
 		o := verdict.Errorf(verdict.Hang, "%s", message)
 		o.Hint = "a driver call or a kernel did not return: see the kernel log for Xid lines of " + on
+		if s.Check.HangCode != "" {
+			o = verdict.Failf(s.Check.HangCode, "%s", message)
+		}
+		if l.late < l.own {
+			o.Hint = fmt.Sprintf("--timeout set this limit, and without it the check has %s: run it again without before you look for a fault", l.own)
+		}
 		return o
 	}
 	message := fmt.Sprintf("the process that ran it on %s is gone: %s; %s", on, l.how(), at)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -281,10 +282,12 @@ func (s *supervisor) allowed(w *watch) time.Duration {
 	case s.timeout > 0:
 		return s.timeout
 	}
-	if limit := s.plan[w.running].Check.Limit(s.expected); limit > 0 {
-		return limit
-	}
-	return s.waits.spec
+	return s.own(s.plan[w.running].Check)
+}
+
+// own is how long a spec of a check may take where --timeout says nothing.
+func (s *supervisor) own(c *fixtures.Check) time.Duration {
+	return cmp.Or(c.Limit(s.expected), s.waits.spec)
 }
 
 // heard takes a message of a child.

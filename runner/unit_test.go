@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/peerproof/peerproof/fixtures"
 	"github.com/peerproof/peerproof/fixtures/topology"
@@ -367,5 +368,26 @@ func TestUsualFolderIsFree(t *testing.T) {
 	}
 	if len(dirs) != 3 {
 		t.Errorf("three runs made %v", dirs)
+	}
+}
+
+func TestAShorterTimeoutIsNamedInTheHint(t *testing.T) {
+	spec := fixtures.Spec{Check: &fixtures.Check{}, Subject: ordered(0, 1)}
+	decides := fixtures.Spec{Check: &fixtures.Check{HangCode: "no-progress"}, Subject: ordered(0, 1)}
+	for name, c := range map[string]struct {
+		spec fixtures.Spec
+		late time.Duration
+		says string
+	}{
+		"its own":        {spec, 30 * time.Second, "see the kernel log for Xid lines of gpu0->gpu1"},
+		"longer":         {spec, time.Minute, "see the kernel log"},
+		"shorter":        {spec, time.Nanosecond, "--timeout set this limit, and without it the check has 30s"},
+		"a hang decides": {decides, 30 * time.Second, ""},
+		"not so shortly": {decides, time.Second, "--timeout set this limit"},
+	} {
+		o := lastWords{end: &childEnd{}, late: c.late, own: 30 * time.Second}.outcome(c.spec)
+		if !strings.Contains(o.Hint, c.says) || c.says == "" && o.Hint != "" {
+			t.Errorf("%s: hint %q, want %q", name, o.Hint, c.says)
+		}
 	}
 }
