@@ -11,12 +11,12 @@ import (
 const maxSelection = 160
 
 // Partial says that only a selection of the specs ran, and which:
-// `PARTIAL: only -k "access", 56 specs`. It is "" where everything was asked
-// for. How many specs the selection left out is not in the journal.
+// `PARTIAL: only -k "access", 56 specs`. It is "" where a preset that
+// judges a whole server ran whole. How many specs the selection left out is not in the journal.
 func (r *Results) Partial() string {
 	var by []string
 	switch r.Run.Preset {
-	case "", "acceptance", "rma": // they take every check
+	case "", "acceptance", "rma": // the whole of its purpose, if without the slow ones
 	default:
 		by = append(by, "preset "+Cut(Line(r.Run.Preset), maxSelection, "…"))
 	}
