@@ -9,6 +9,7 @@ export PATH
 [ ! -r "${here:?}/peerproof.env" ] || . "$here/peerproof.env"
 : "${PEERPROOF:=/usr/local/bin/peerproof}" "${PEERPROOF_ARGS:=}" "${PEERPROOF_RUNS:=/var/log/peerproof}"
 : "${PEERPROOF_LIMIT:=45}" "${PEERPROOF_PROLOG_LIMIT:=120}" "${PEERPROOF_PROLOG_SKIP:=}"
+: "${PEERPROOF_PROLOG_ORDER:=}" "${PEERPROOF_PROC:=/proc/driver/nvidia/gpus}"
 : "${PEERPROOF_PROLOG_SELECT:=not (inventory/gpu-count or bandwidth)}"
 node=${SLURMD_NODENAME:-$(hostname -s)}
 
