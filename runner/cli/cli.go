@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 
@@ -55,10 +56,39 @@ func (a *app) fail(err error) int {
 func exitOf(err error) int {
 	var internal *runner.InternalError
 	var usage *runner.UsageError
+	if errors.Is(err, errInterrupted) {
+		return runner.ExitInterrupted
+	}
 	if errors.As(err, &usage) && !errors.As(err, &internal) {
 		return runner.ExitUsage
 	}
 	return runner.ExitInternal
+}
+
+// errInterrupted is the end of a command that was asked to stop.
+var errInterrupted = errors.New("interrupted")
+
+// interruptible ends a command that leaves files behind whole or not at all as
+// soon as it is asked to: with an exit code of its own, where a signal's would
+// say that it crashed. What is ignored, as in the background of a script, stays
+// so.
+func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		asked, ended := make(chan os.Signal, 1), make(chan error, 1)
+		for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+			if !signal.Ignored(s) {
+				signal.Notify(asked, s)
+			}
+		}
+		defer signal.Stop(asked)
+		go func() { ended <- run(cmd, args) }()
+		select {
+		case err := <-ended:
+			return err
+		case <-asked:
+			return errInterrupted
+		}
+	}
 }
 
 // oneText is an error, or several joined ones, on one line.

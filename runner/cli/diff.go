@@ -41,7 +41,7 @@ is told of and is not worse.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], asJSON) },
+		RunE: interruptible(func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], asJSON) }),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "a JSON object, for a program")
 	expect(cmd.Flags(), "json", "true or false")

@@ -92,8 +92,7 @@ func (a *app) verify(parent context.Context, path string, c evidence.Check) erro
 		return os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	})
 	if ctx.Err() != nil {
-		a.exit = runner.ExitInterrupted
-		return nil
+		return errInterrupted
 	}
 	var refusal *evidence.RefusedError
 	if errors.As(err, &refusal) {
@@ -104,6 +103,8 @@ func (a *app) verify(parent context.Context, path string, c evidence.Check) erro
 	}
 	accepted, refused, err := evidence.Verify(os.DirFS(dir), top, c)
 	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
 	case err != nil:
 		return err
 	case len(refused) > 0:

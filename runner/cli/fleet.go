@@ -50,7 +50,7 @@ read; and 5 where no run could be read.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.fleet(args, out, quiet) },
+		RunE: interruptible(func(_ *cobra.Command, args []string) error { return a.fleet(args, out, quiet) }),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&out, "out", "", "write into this `DIR`, the default is peerproof-fleet-TIME")

@@ -119,7 +119,7 @@ node.json.`,
 			}
 			return oneFolder(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("schema") {
 				return a.schema(name)
 			}
@@ -137,7 +137,7 @@ node.json.`,
 				return err
 			}
 			return a.report(args[0], quiet, d, shown)
-		},
+		}),
 	}
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing")
 	expect(cmd.Flags(), "quiet", "true or false")
