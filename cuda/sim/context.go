@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,10 +32,10 @@ func (p *process) primaryCtxRetain(ctx *uintptr, device int32) cuda.Result {
 		if g.contextNo != cuda.Success {
 			return g.contextNo
 		}
-		if ft := g.fault("compute-mode"); ft != nil && ft.mode == "prohibited" {
-			return cuda.ErrDeviceUnavailable
-		}
 		if g.primary == nil {
+			if !g.claim() {
+				return cuda.ErrDeviceUnavailable
+			}
 			c := &context{gpu: g}
 			c.null = &stream{context: c}
 			c.handle = p.newHandle(c)
@@ -43,6 +45,22 @@ func (p *process) primaryCtxRetain(ctx *uintptr, device int32) cuda.Result {
 		*ctx = g.primary.handle
 		return cuda.Success
 	})
+}
+
+// claim says whether the GPU's compute mode lets this process in. The processes
+// of a node that see each other are those of a group, a child of the supervisor
+// and its helpers: whichever has a context holds a name until its end.
+func (g *gpu) claim() bool {
+	ft := g.fault("compute-mode")
+	switch {
+	case ft == nil || ft.mode == "default":
+		return true
+	case ft.mode == "prohibited":
+		return false
+	}
+	var err error
+	g.claimed, err = net.Listen("unix", fmt.Sprintf("@peerproof-%d-%s", syscall.Getpgrp(), g.uuid))
+	return err == nil
 }
 
 func (p *process) primaryCtxRelease(device int32) cuda.Result {
@@ -67,6 +85,10 @@ func (p *process) primaryCtxRelease(device int32) cuda.Result {
 // and stays, as does what belongs to the device: pools and physical memory.
 func (p *process) destroy(c *context) {
 	c.dead, c.refs, c.gpu.primary = true, 0, nil
+	if c.gpu.claimed != nil {
+		_ = c.gpu.claimed.Close() // the name is free in any case
+		c.gpu.claimed = nil
+	}
 	for _, part := range slices.Clone(c.gpu.memory.parts) {
 		if part.origin == plain {
 			c.gpu.memory.free(part)

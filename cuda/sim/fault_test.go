@@ -248,6 +248,29 @@ func TestStartFaults(t *testing.T) {
 	r.ok(api.PrimaryCtxRetain(&c, 1))
 }
 
+func TestAnExclusiveGPUTakesOneProcess(t *testing.T) {
+	f := parse(t, three("{kind: compute-mode, gpu: 2, mode: exclusive-process}"))
+	another := func() *rig {
+		api, err := f.Open(History{}).OpenCUDA()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{TB: t, api: api}
+		r.ok(api.Init(0))
+		return r
+	}
+	one, two := another(), another()
+	var c uintptr
+	one.ok(one.api.PrimaryCtxRetain(&c, 2))
+	one.ok(one.api.PrimaryCtxRetain(&c, 2)) // the same process may again
+	two.want(two.api.PrimaryCtxRetain(&c, 2), cuda.ErrDeviceUnavailable)
+	two.ok(two.api.PrimaryCtxRetain(&c, 1))
+	one.ok(one.api.PrimaryCtxRelease(2))
+	one.ok(one.api.PrimaryCtxRelease(2))
+	two.ok(two.api.PrimaryCtxRetain(&c, 2))
+	two.ok(two.api.PrimaryCtxRelease(2))
+}
+
 func TestLostGPU(t *testing.T) {
 	r := open(t, three("{kind: lost, gpu: 1, after: transfer/}"), History{})
 	src, dst := r.alloc(1, 64), r.alloc(0, 64)

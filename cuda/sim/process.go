@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,9 +102,10 @@ type gpu struct {
 	contextNo cuda.Result
 	mig       bool
 	memory    *arena
-	primary   *context // nil without one
-	traffic   uint64   // bytes read or written
-	faults    []*fault // those about this GPU alone
+	primary   *context     // nil without one
+	claimed   net.Listener // see claim; nil where nothing is claimed
+	traffic   uint64       // bytes read or written
+	faults    []*fault     // those about this GPU alone
 }
 
 // link is one NVLink of a GPU.

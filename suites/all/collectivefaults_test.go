@@ -9,6 +9,7 @@ const clique = "gpus: {count: 4, model: NVIDIA H200, memory: 64MiB}\nnvlink: {ve
 var collectiveFaults = []fault{
 	{spec: "collective/all-reduce", want: "fail below-floor", node: clique, keys: "{kind: slow, pair: [1, 2], engine: sm, factor: 0.5, when: always}"},
 	{spec: "collective/all-reduce", want: "fail data-mismatch", node: clique, keys: "{kind: corrupt, pair: [3, 1], engine: sm, offset: 7340031, bit: 3}"},
+	{spec: "collective/all-reduce", want: "error blocked-by", node: clique, keys: "{kind: compute-mode, gpu: 1, mode: exclusive-process}"},
 	{spec: "collective/all-reduce", want: "error crash", node: clique, keys: "{kind: crash, pair: [1, 2], engine: sm, signal: SEGV}"}, // of the clique's process
 	{spec: "collective/all-gather", want: "fail below-floor", node: clique, keys: "{kind: slow, pair: [2, 0], engine: sm, factor: 0.5, when: always}"},
 	{spec: "collective/all-gather", want: "fail data-mismatch", node: clique, keys: "{kind: stale, pair: [1, 2], engine: sm, offset: 7335936}"},

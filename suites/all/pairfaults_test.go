@@ -32,6 +32,7 @@ var pairFaults = []fault{
 	// What another pair left in the same buffer does not pass for what arrived.
 	{spec: "dereference/pool[gpu0->gpu2]", also: "dereference/pool[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: stale, pair: [0, 2], engine: sm-read, offset: 4096}"},
 	{spec: "dereference/ipc[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: corrupt, pair: [0, 1], engine: sm-read, offset: 1048575, bit: 7}"},
+	{spec: "dereference/ipc[gpu0->gpu1]", want: "error blocked-by", keys: "{kind: compute-mode, gpu: 1, mode: exclusive-process}"},
 	{spec: "dereference/ipc[gpu0->gpu1]", want: "fail not-visible-to-owner", keys: "{kind: stale, pair: [0, 1], engine: sm-write, offset: 4096}"},
 	{spec: "dereference/ipc[gpu0->gpu1]", want: "error crash", keys: "{kind: crash, gpu: 1, engine: sm-write, signal: SEGV}"}, // of the owner's process
 	{spec: "dereference/write[gpu0->gpu1]", want: "fail not-visible-to-owner", keys: "{kind: private-mirror, pair: [0, 1]}"},

@@ -13,7 +13,10 @@ var _ = fixtures.Specify("inventory/context", fixtures.GPUs, Label("gate"),
 			if g.IsLost() {
 				fixtures.Error("gpu-lost", "%s is lost: %v", g, err)
 			}
-			fixtures.FailWithHint("context-failed", "see the kernel log for Xid lines of this GPU and whether its compute mode or MIG forbids a context",
-				"no context on %s: %v", g, err)
+			hint := "see the kernel log for Xid lines of this GPU and whether MIG forbids a context"
+			if mode := g.Modes.Compute; mode != "" && mode != "default" {
+				hint = "its compute mode is " + mode + ": see which process is on it (inventory/busy), or set the mode with nvidia-smi -i " + g.BusID + " -c DEFAULT"
+			}
+			fixtures.FailWithHint("context-failed", hint, "no context on %s: %v", g, err)
 		}
 	}, fixtures.Proving(fixtures.CUDA))
