@@ -20,7 +20,7 @@ const fruitlessLimit = 3
 
 // dumpFor is how long a child that hangs may take to write down what its
 // goroutines wait for.
-const dumpFor = 300 * time.Millisecond
+const dumpFor = 2 * time.Second
 
 // supervisor runs the specs of a ledger in child processes.
 type supervisor struct {

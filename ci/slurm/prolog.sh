@@ -8,7 +8,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 . "$here/gate.sh"
 
 case " $PEERPROOF_PROLOG_SKIP " in
-*" ${SLURM_JOB_PARTITION:-} "*) exit 0 ;;
+*" ${SLURM_JOB_PARTITION:-?} "*) exit 0 ;;
 esac
 # by_file NUMBERS: the places in PCI order of the GPUs with these numbers in the
 # names of their device files, lowest first; nothing where no driver tells.

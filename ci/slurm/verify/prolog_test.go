@@ -62,6 +62,7 @@ func TestThePrologTestsTheGPUsOfTheJob(t *testing.T) {
 		"parts of GPUs":             {alike, []string{"SLURM_JOB_GPUS=0", "CUDA_VISIBLE_DEVICES=MIG-aa"}, "", false},
 		"Slurm's other variable":    {alike, []string{"CUDA_VISIBLE_DEVICES=3"}, "3", false},
 		"no GPUs":                   {alike, nil, "", false},
+		"no partition":              {alike, []string{"SLURM_JOB_GPUS=1,2", "SLURM_JOB_PARTITION="}, "1,2", false},
 		"ten are more than two":     {strings.Split("0 1 2 3 4 5 6 7 8 9 10", " "), []string{"SLURM_JOB_GPUS=10,2"}, "10,2", false},
 	} {
 		t.Run(name, func(t *testing.T) {
