@@ -248,14 +248,36 @@ func (p *process) enable(c, other *context) cuda.Result {
 	if ft := p.pairFault("enable-fails", c.gpu, other.gpu); ft != nil {
 		return cuda.Result(ft.code)
 	}
-	for _, ft := range p.file.faults {
-		if ft.kind == "too-many-peers" && len(c.peers) >= ft.limit {
+	for i := range p.file.faults {
+		if ft := &p.file.faults[i]; ft.kind == "too-many-peers" && p.full(ft, c, other) {
 			return cuda.ErrTooManyPeers
 		}
 	}
 	c.peers = append(c.peers, other)
 	p.spend(c.gpu, other.gpu, enableSeconds)
 	return cuda.Success
+}
+
+// full says that a limit of peers leaves no room for other among those of c. It
+// counts what c has enabled; or, with both, connections as the CUDA programming
+// guide does: a GPU's in either direction, of which none has too many at either
+// end, and the second direction of one takes no more room.
+func (p *process) full(ft *fault, c, other *context) bool {
+	if !ft.both {
+		return len(c.peers) >= ft.limit
+	}
+	return !slices.Contains(other.peers, c) && (p.connections(c) >= ft.limit || p.connections(other) >= ft.limit)
+}
+
+// connections are the GPUs that may touch the context's memory or whose memory
+// it may touch.
+func (p *process) connections(c *context) (n int) {
+	for _, g := range p.gpus {
+		if x := g.primary; x != nil && (slices.Contains(c.peers, x) || slices.Contains(x.peers, c)) {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *process) disablePeerAccess(peer uintptr) cuda.Result {

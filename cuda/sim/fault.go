@@ -93,7 +93,7 @@ const (
 var kinds = map[string]kind{
 	"no-access":            {scope: onePair},
 	"enable-fails":         {scope: onePair, needs: "error"},
-	"too-many-peers":       {scope: wholeNode, needs: "limit", once: true},
+	"too-many-peers":       {scope: wholeNode, needs: "limit", may: "both", once: true},
 	"leaky-access":         {scope: onePair},
 	"bad-error":            {scope: onePair, needs: "return"},
 	"stale":                {scope: onePair, may: "offset first-only", engines: true},

@@ -209,6 +209,22 @@ func TestTooManyPeers(t *testing.T) {
 	r.enable(1, 0)
 }
 
+func TestTooManyPeersAtEitherEnd(t *testing.T) {
+	r := open(t, node(gpus(4, "NVIDIA L40S"), "faults: [{kind: too-many-peers, limit: 2, both: true}]"), History{})
+	r.enable(0, 1)
+	r.enable(0, 2)
+	r.enable(1, 0) // on the same connection
+	r.ok(r.api.CtxSetCurrent(r.ctx[3]))
+	r.want(r.api.EnablePeerAccess(r.ctx[0], 0), cuda.ErrTooManyPeers)
+	r.ok(r.api.CtxSetCurrent(r.ctx[0]))
+	r.want(r.api.EnablePeerAccess(r.ctx[3], 0), cuda.ErrTooManyPeers)
+	r.ok(r.api.DisablePeerAccess(r.ctx[1]))
+	r.want(r.api.EnablePeerAccess(r.ctx[3], 0), cuda.ErrTooManyPeers) // the other direction is left
+	r.ok(r.api.CtxSetCurrent(r.ctx[1]))
+	r.ok(r.api.DisablePeerAccess(r.ctx[0]))
+	r.enable(0, 3)
+}
+
 func TestInjectedIllegalAddress(t *testing.T) {
 	r := open(t, three("{kind: illegal-address, pair: [0, 1], engine: ce-write}"), History{})
 	r.enableAll()

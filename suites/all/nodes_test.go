@@ -39,6 +39,8 @@ var nodes = []struct{ name, node, profile string }{
 	{"one GPU without a context", trio + "faults:\n  - {kind: context, gpu: 0, error: 46}\n", ""},
 	{"one GPU missing", trio + "faults:\n  - {kind: missing, gpu: 0}\n", ""},
 	{"one GPU lost in the middle", trio + "faults:\n  - {kind: lost, gpu: 1, after: \"dereference/read[gpu0->gpu2]\"}\n", ""},
+	{"room for one peer of each GPU", trio + "faults:\n  - {kind: too-many-peers, limit: 1}\n", ""},
+	{"room for one connection of each GPU, whoever enabled it", trio + "faults:\n  - {kind: too-many-peers, limit: 1, both: true}\n", ""},
 	{"no driver", two + "driver: none\n", counted},
 	{"a driver of two versions", two + "driver: {version: 580.95.05, kernel-module: 570.10.01}\n", ""},
 	{"a CUDA that does not start", hopper + "faults:\n  - {kind: cuda-init, error: 999}\n", ""},
