@@ -68,7 +68,7 @@ func TestCostOfRedirection(t *testing.T) {
 		says   string
 	}{
 		"two GPUs meet above it":       {fixtures.Bridge{Redirect: &yes, Detours: true}, "up to the root complex"},
-		"they meet at the root":        {fixtures.Bridge{Redirect: &yes}, "no way between two GPUs grows longer"},
+		"they have NVLink":             {fixtures.Bridge{Redirect: &yes}, "no way between two GPUs grows longer"},
 		"it is another that redirects": {fixtures.Bridge{Redirect: &no, Detours: true}, "no way between two GPUs grows longer"},
 	} {
 		if got := costOfRedirection([]fixtures.Bridge{{Redirect: &yes}, c.bridge, {Detours: true}}); !strings.Contains(got, c.says) {
