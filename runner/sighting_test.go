@@ -273,9 +273,13 @@ func TestChecksOfTheWholeRunAreNotGivenUp(t *testing.T) {
 		if o, decided := tr.verdict(fixtures.Spec{Check: last, Subject: gpu(slot)}); decided {
 			t.Errorf("gpu%d: %+v", slot, o)
 		}
-		usual := &fixtures.Check{ID: "a/c", Needs: fixtures.NVML}
+		usual := &fixtures.Check{ID: "a/c", Needs: fixtures.NVML | fixtures.CUDA}
 		if o, decided := tr.verdict(fixtures.Spec{Check: usual, Subject: gpu(slot)}); !decided || o.Code != verdict.NotRun {
 			t.Errorf("gpu%d, another check: %+v", slot, o)
 		}
+	}
+	counters := &fixtures.Check{ID: "a/d", Needs: fixtures.NVML}
+	if o, decided := tr.verdict(fixtures.Spec{Check: counters, Subject: gpu(1)}); decided {
+		t.Errorf("what NVML tells of a GPU that was given up is not asked for: %+v", o)
 	}
 }

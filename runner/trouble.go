@@ -124,7 +124,7 @@ func (t *trouble) verdict(s fixtures.Spec) (verdict.Outcome, bool) {
 	if s.Check.Last { // it asks what became of those, too
 		return verdict.Outcome{}, false
 	}
-	if s.Check.Needs != 0 {
+	if s.Check.Needs&fixtures.CUDA != 0 { // what NVML still tells of it is evidence
 		for _, slot := range s.Subject.GPUs() {
 			if why, gone := t.givenUp[slot]; gone {
 				return verdict.Errorf(verdict.NotRun, "%s was given up: %s", topology.SlotName(slot), why), true
