@@ -20,9 +20,12 @@ func (s *supervisor) conclude(w *watch, end *childEnd) {
 	switch {
 	case w.running >= 0:
 		subject := s.plan[w.running].Subject
-		last.own = s.own(s.plan[w.running].Check)
+		xids := s.during(w.running)
+		if xids == "" { // else there is more to look at than the limit
+			last.own = s.own(s.plan[w.running].Check)
+		}
 		o := last.outcome(s.plan[w.running])
-		if xids := s.during(w.running); xids != "" {
+		if xids != "" {
 			o.Message += "; meanwhile the driver reported " + xids
 		}
 		s.conclusion(w, w.running, o, time.Since(w.began))

@@ -185,6 +185,24 @@ func TestWhatChildrenSayIsNotTrusted(t *testing.T) {
 	}
 }
 
+// A limit that the user set is no excuse for a hang that left an Xid.
+func TestAHangWithAnXidIsNotBlamedOnTheLimit(t *testing.T) {
+	t.Parallel()
+	_, events, err := scripted{
+		specs: `case $task in *'"gpus":[0,-1'*) say '{"k":"t","i":0,"c":2}'; say '{"k":"b","i":0}'
+			say '{"k":"z","z":{"bus_id":"0000:18:00.0","code":119,"source":"nvml"}}'; sleep 60 ;;
+			*) say '{"k":"b","i":0}'; sleep 60;; esac`,
+		selection: gpuSpecs, timeout: 2 * time.Second,
+	}.run(t, t.Context())
+	got := ends(events)
+	if o := got["unit/gpu[gpu0]"]; err != nil || o.Code != verdict.Hang || !strings.Contains(o.Message, "119") || strings.Contains(o.Hint, "--timeout") {
+		t.Errorf("error %v, with an Xid: %+v", err, o)
+	}
+	if o := got["unit/gpu[gpu1]"]; o.Code != verdict.Hang || !strings.Contains(o.Hint, "--timeout") {
+		t.Errorf("without: %+v", o)
+	}
+}
+
 func TestATaskThatCannotBeDoneIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	_, events, err := scripted{specs: `say '{"k":"x","t":"no such check"}'; sleep 60`, selection: gpuSpecs}.run(t, t.Context())

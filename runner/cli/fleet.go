@@ -38,10 +38,11 @@ such folders, at most 4 levels below. Of several runs of one server the last
 counts. SIMULATED and LOOPBACK runs are grouped apart.
 
 It writes fleet.html and fleet.json. Folders without a run are named and skipped.
-It exits with 0 where every server passed and none is an outlier; 1 where one
-failed, erred or is an outlier, where its run still goes on or its journal's hash
-chain is broken, and where a folder that holds a run, or may hold one, cannot be
-read; and 5 where no run could be read.`,
+It exits with 0 where every server that tested something passed and none is an
+outlier; 1 where one failed, erred or is an outlier, where its run still goes on
+or its journal's hash chain is broken, and where a folder that holds a run, or
+may hold one, cannot be read; and 5 where no run could be read, or none tested
+anything.`,
 		Example: `  peerproof fleet runs/                the runs of a rack, collected in one folder
   peerproof fleet --out today node*/   one report in the folder today`,
 		Args: func(cmd *cobra.Command, args []string) error {

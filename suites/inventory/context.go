@@ -15,7 +15,10 @@ var _ = fixtures.Specify("inventory/context", fixtures.GPUs, Label("gate"),
 			}
 			hint := "see the kernel log for Xid lines of this GPU and whether MIG forbids a context"
 			if mode := g.Modes.Compute; mode != "" && mode != "default" {
-				hint = "its compute mode is " + mode + ": see which process is on it (inventory/busy), or set the mode with nvidia-smi -i " + g.BusID + " -c DEFAULT"
+				hint = "its compute mode is " + mode + ": set it with nvidia-smi -i " + g.BusID + " -c DEFAULT"
+				if mode == "exclusive-process" {
+					hint += ", or see which process is on it (inventory/busy)"
+				}
 			}
 			fixtures.FailWithHint("context-failed", hint, "no context on %s: %v", g, err)
 		}
