@@ -36,6 +36,8 @@ var pairFaults = []fault{
 	{spec: "dereference/ipc[gpu0->gpu1]", want: "fail not-visible-to-owner", keys: "{kind: stale, pair: [0, 1], engine: sm-write, offset: 4096}"},
 	{spec: "dereference/ipc[gpu0->gpu1]", want: "error crash", keys: "{kind: crash, gpu: 1, engine: sm-write, signal: SEGV}"}, // of the owner's process
 	{spec: "dereference/write[gpu0->gpu1]", want: "fail not-visible-to-owner", keys: "{kind: private-mirror, pair: [0, 1]}"},
+	{spec: "transfer/first[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: private-mirror, pair: [0, 1]}"},
+	{spec: "transfer/copy[gpu0->gpu1]", want: "fail data-mismatch", keys: "{kind: private-mirror, pair: [0, 1]}"},
 
 	{spec: "ordering/message-passing[gpu0->gpu1]", want: "fail forbidden-outcome", keys: "{kind: reordered, pair: [0, 1]}"},
 	{spec: "ordering/store-buffering[gpu0-gpu1]", want: "fail forbidden-outcome", keys: "{kind: no-progress, pair: [1, 0]}"},
