@@ -11,8 +11,9 @@ import (
 const maxSelection = 160
 
 // Partial says that only a selection of the specs ran, and which:
-// `PARTIAL: only -k "access", 56 specs`. It is "" where a preset that
-// judges a whole server ran whole. How many specs the selection left out is not in the journal.
+// `PARTIAL: only -k "access", 56 specs`. It is "" where a preset that judges a
+// whole server ran whole. How many specs the selection left out is not in the
+// journal.
 func (r *Results) Partial() string {
 	var by []string
 	switch r.Run.Preset {
